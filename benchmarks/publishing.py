@@ -51,7 +51,7 @@ def markdown(size: int, number: int = 0) -> str:
     return "".join(parts)
 
 
-class Site:
+class PageRegistry:
     """A workspace with notes, and a link of them."""
 
     def __init__(self, served: Service, texts: Sequence[str]) -> None:
@@ -94,7 +94,7 @@ def hits(seconds: float) -> None:
     """Report how many pages of notes that were read before are served."""
     with service(SERVER) as served:
         for size in (2_000, 20_000):
-            site = Site(served, [markdown(size)])
+            site = PageRegistry(served, [markdown(size)])
             sent = get(site.path(site.ids[0]))
             for _ in range(3):
                 site.read(site.ids[0])
@@ -105,7 +105,7 @@ def hits(seconds: float) -> None:
 def misses(count: int) -> None:
     """Report how many notes are rendered and served on one core."""
     with service(SERVER) as served:
-        site = Site(served, [markdown(20_000, number) for number in range(count + 1)])
+        site = PageRegistry(served, [markdown(20_000, number) for number in range(count + 1)])
         began = time.perf_counter()
         site.read(site.ids[0])
         report("first_miss_20KB", (time.perf_counter() - began) * 1000, "ms")
@@ -121,7 +121,7 @@ def bystanders(count: int, rounds: int) -> None:
             ratios: list[float] = []
             for number in range(rounds):
                 texts = [markdown(20_000, number * count + each) for each in range(count)]
-                site = Site(served, texts)
+                site = PageRegistry(served, texts)
                 # Links and searches of the new notes are indexed by then.
                 time.sleep(10)
                 alone = saved_during(served, people, partial(time.sleep, 4))
@@ -134,7 +134,7 @@ def folder(count: int, seconds: float) -> None:
     """Report the list of a large folder, first and again, and the memory of the server."""
     with service(SERVER) as served:
         before = served.memory()
-        site = Site(served, [f"# Note {number}\n" for number in range(count)])
+        site = PageRegistry(served, [f"# Note {number}\n" for number in range(count)])
         began = time.perf_counter()
         page = site.read()
         report(f"folder_of_{count}/first", (time.perf_counter() - began) * 1000, "ms")

@@ -5,7 +5,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import trio
-from octavo_client import Changed, Create, HeadMovedError, Mirror, NoteDocument, WorkspaceClient
+from octavo_client import (
+    Create,
+    HeadMovedError,
+    Mirror,
+    NoteDocument,
+    WorkspaceChanged,
+    WorkspaceClient,
+)
 from octavo_client.responses import FileChange
 from octavo_rules.identity import FileId
 
@@ -51,7 +58,7 @@ class Device:
         """Follow the workspace until cancelled."""
         await self.mirror.run(self._heard)
 
-    def _heard(self, notice: Changed) -> None:
+    def _heard(self, notice: WorkspaceChanged) -> None:
         self.counts["notices"] += 1
         position = notice.position
         if position in self.sent and position not in self._own:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeVar
 
 import trio
-from antechamber.client_network import client_network
+from antechamber.network_prefix import network_prefix
 from octavo_rules.identity import AccountId
 
 from octavo.access.entropy import new_id, now
@@ -249,7 +249,7 @@ def audit_log(write: Callable[[str, dict[str, object]], None]) -> AuditLog:
 
 def server_audit(store: Store, log: AuditLog) -> Audit:
     """Return the audit of a server; ``log`` receives each entry after its commit."""
-    return Audit(store, now=now, new_id=new_id, network=client_network, log=log)
+    return Audit(store, now=now, new_id=new_id, network=network_prefix, log=log)
 
 
 def command_audit(store: Store) -> Audit:

@@ -31,7 +31,7 @@ from octavo.features.accounts.credentials import CACHE_SECONDS, Credentials
 from octavo.features.accounts.passwords import Passwords, hash_workers
 from octavo.features.accounts.rules.session import DAY, SessionLife
 from octavo.features.archives.feature import Archives, add_archives
-from octavo.features.archives.other_writes import OtherWrites
+from octavo.features.archives.recent_writes import RecentWrites
 from octavo.features.files.api.changeset_submission import Workspaces
 from octavo.features.files.api.reading import CurrentTexts, current_texts
 from octavo.features.history.feature import add_restorations
@@ -48,7 +48,7 @@ from octavo.features.search.note_search import SearchedTexts
 from octavo.features.sync.notices import NoticeStreams
 from octavo.features.usage.feature import add_usage
 from octavo.features.usage.meter import UsageMeter
-from octavo.features.usage.storage import StorageRoom
+from octavo.features.usage.storage import StorageQuota
 from octavo.model.access.rate import Rate
 from octavo.model.documents.limits import DocumentLimits
 from octavo.render.limits import check_changed
@@ -84,7 +84,7 @@ class Components:
     hub: NoticeHub[Frame]
     streams: NoticeStreams
     meter: UsageMeter
-    storage: StorageRoom
+    storage: StorageQuota
     sweeper: SweepingJob
     searched: SearchedTexts
     texts: CurrentTexts
@@ -166,7 +166,7 @@ def add_components(
     )
 
     indexer = IndexingJob(store)
-    others = OtherWrites(elapsed)
+    others = RecentWrites(elapsed)
 
     def announce(workspace_id: WorkspaceId, cursor: Cursor) -> None:
         hub.announce(workspace_id, cursor)

@@ -68,7 +68,7 @@ from octavo.http.contract.in_process import Perform, PerformAs
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.operation import Security
 from octavo.http.contract.request_log import RequestLog
-from octavo.http.deferred import Deferred, DeferredApplication
+from octavo.http.lazy import LazyApplication, LazyValue
 from octavo.http.pages import API_REFERENCE
 from octavo.http.refusals import problem_of
 from octavo.http.refused_attempts import counting_refusals
@@ -115,7 +115,7 @@ def wire_application(
     log_request = counting_refusals(log_request, audit.refused)
     legal = parts.legal.documents
     authenticator = SessionOrKey(parts.credentials, origin=public_url, legal=legal)
-    contract = Deferred(contract_document)
+    contract = LazyValue(contract_document)
 
     gone = partial(workspace_gone, parts)
     member_changed = announce_members(parts)
@@ -132,7 +132,7 @@ def wire_application(
 
     identity = _identity(parts, public_url)
 
-    legal_pages = Deferred(partial(_legal_pages, parts.legal, public_url))
+    legal_pages = LazyValue(partial(_legal_pages, parts.legal, public_url))
 
     async def form_secret() -> bytes:
         return await store.write(only_secret("form", new_entropy(), milliseconds(now())))
@@ -158,7 +158,7 @@ def wire_application(
     async def exchange() -> Exchange:
         return mcp.made or await mcp.get()
 
-    mcp = Deferred(lambda: _mcp_exchange(application.perform, public_url, writes=parts.mcp_write))
+    mcp = LazyValue(lambda: _mcp_exchange(application.perform, public_url, writes=parts.mcp_write))
     submitter = ChangesetSubmitter(parts.workspaces, parts.access, new_id)
     attachments = parts.attachments
     texts = RevisionTexts(store, submitter.access)
@@ -248,7 +248,7 @@ def wire_application(
         problem_html=reader_problems(lambda: parts.publishing.pages.made),
         memory=memory,
         websockets={NOTICES: stream},
-        fallback=DeferredApplication(load_pages, started),
+        fallback=LazyApplication(load_pages, started),
         fallback_below_api=(API_REFERENCE,),
         public_url=public_url,
         elapsed=elapsed,

@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import pytest
 import trio
-from antechamber.client_network import client_network
+from antechamber.network_prefix import network_prefix
 from octavo_rules.identity import AccountId
 from trio.testing import MockClock
 
@@ -26,7 +26,7 @@ def tries(attempts: Attempts, *clients: str) -> list[str]:
     found = []
     for client in clients:
         try:
-            attempts.admit_client("a", client_network(client))
+            attempts.admit_client("a", network_prefix(client))
         except TooManyAttempts:
             continue
         found.append(client)

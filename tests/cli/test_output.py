@@ -113,7 +113,7 @@ def test_failure_with_closed_standard_error_still_has_its_exit_code(tmp_path: Pa
 def test_command_without_a_need_for_the_server_does_not_import_it(
     argv: list[str], tmp_path: Path
 ) -> None:
-    # Loading the server takes a second.
+    # LoadCost the server takes a second.
     program = (
         "import sys; from octavo.cli import main; main(sys.argv[1:], {});"
         "print(sorted({'trio', 'quart', 'hypercorn', 'octavo.service'} & set(sys.modules)))"

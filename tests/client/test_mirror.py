@@ -7,7 +7,6 @@ import pytest
 import trio
 import trio.lowlevel
 from octavo_client import (
-    Changed,
     Client,
     Create,
     HeadMovedError,
@@ -16,6 +15,7 @@ from octavo_client import (
     NoteDocument,
     Retrying,
     SnapshotCut,
+    WorkspaceChanged,
     WorkspaceClient,
     WorkspaceGoneError,
 )
@@ -61,7 +61,7 @@ async def test_pull_applies_the_changes(workspace: WorkspaceClient) -> None:
 
 
 async def test_running_mirror_follows(workspace: WorkspaceClient) -> None:
-    heard: list[Changed] = []
+    heard: list[WorkspaceChanged] = []
     mirror = Mirror(workspace)
     with trio.fail_after(PATIENCE):
         async with trio.open_nursery() as nursery:
@@ -70,7 +70,7 @@ async def test_running_mirror_follows(workspace: WorkspaceClient) -> None:
             made = await workspace.create("a.md", "one")
             await mirror.wait_for(made.position)
             assert mirror.notes[made.file_id].text == "one"
-            assert heard[-1] == Changed(workspace.id, made.position, made.revision.id)
+            assert heard[-1] == WorkspaceChanged(workspace.id, made.position, made.revision.id)
             nursery.cancel_scope.cancel()
 
 

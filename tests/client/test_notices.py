@@ -3,13 +3,13 @@
 import pytest
 import trio
 from octavo_client import (
-    Changed,
     Client,
-    Gone,
     ListeningEnded,
     NotSignedInError,
     ProblemError,
+    WorkspaceChanged,
     WorkspaceClient,
+    WorkspaceGone,
 )
 from octavo_client import notices as module
 from octavo_rules.identity import WorkspaceId
@@ -19,8 +19,8 @@ from tests.fakes.cursors import at
 from tests.fakes.listened_notices import Script, Stream, notices, told
 
 
-def changed(workspace_id: WorkspaceId, position: int) -> Changed:
-    return Changed(workspace_id, *at(position))
+def changed(workspace_id: WorkspaceId, position: int) -> WorkspaceChanged:
+    return WorkspaceChanged(workspace_id, *at(position))
 
 
 A, B = (WorkspaceId(f"01900000-0000-7000-8000-00000000000{name}") for name in "ab")
@@ -45,7 +45,9 @@ def announcing(*positions: int, close: int | None = None) -> Script:
     return script
 
 
-async def hear(client: Client, count: int, *workspace_ids: WorkspaceId) -> list[Changed | Gone]:
+async def hear(
+    client: Client, count: int, *workspace_ids: WorkspaceId
+) -> list[WorkspaceChanged | WorkspaceGone]:
     async with client.notices(workspace_ids or [A]) as channel:
         return [await anext(channel) for _ in range(count)]
 
@@ -56,16 +58,18 @@ async def test_notice_follows_the_initial_position(
     made = await workspace.create("a.md", "one")
     with trio.fail_after(PATIENCE):
         async with workspace.notices() as channel:
-            assert await anext(channel) == Changed(workspace.id, made.position, made.revision.id)
+            assert await anext(channel) == WorkspaceChanged(
+                workspace.id, made.position, made.revision.id
+            )
             change = await workspace.update(made.file_id, made.revision.id, text="two")
-            after = Changed(workspace.id, change.position, change.revision.id)
+            after = WorkspaceChanged(workspace.id, change.position, change.revision.id)
             assert await anext(channel) == after
 
 
 async def test_invisible_workspace_is_reported_gone_and_the_stream_ends(client: Client) -> None:
     with trio.fail_after(PATIENCE):
         async with client.notices([A]) as channel:
-            assert [each async for each in channel] == [Gone(A, "not_found")]
+            assert [each async for each in channel] == [WorkspaceGone(A, "not_found")]
 
 
 async def test_invalid_key_ends_it(served: tuple[str, object], client: Client) -> None:
@@ -129,7 +133,7 @@ async def test_membership_end_leaves_the_other_workspaces() -> None:
 
     async with notices([expels, announcing(5)]) as server, server.client() as client:
         heard = await hear(client, 4, A, B)
-    assert heard == [changed(A, 1), changed(B, 2), Gone(A, "not_found"), changed(B, 5)]
+    assert heard == [changed(A, 1), changed(B, 2), WorkspaceGone(A, "not_found"), changed(B, 5)]
 
 
 async def test_deleted_workspaces_end_it_in_order() -> None:
@@ -144,7 +148,7 @@ async def test_deleted_workspaces_end_it_in_order() -> None:
         client.notices([A]) as channel,
     ):
         heard = [each async for each in channel]
-    assert heard == [changed(A, 1), Gone(A, "deleted")]
+    assert heard == [changed(A, 1), WorkspaceGone(A, "deleted")]
 
 
 async def test_message_that_is_not_understood_opens_the_stream_again() -> None:

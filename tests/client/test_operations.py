@@ -9,7 +9,6 @@ from uuid import uuid4
 import pytest
 import trio
 from octavo_client import (
-    Changed,
     Client,
     Create,
     Delete,
@@ -20,6 +19,7 @@ from octavo_client import (
     Purge,
     Restore,
     Update,
+    WorkspaceChanged,
     WorkspaceClient,
 )
 from octavo_rules.identity import START, MutationId
@@ -337,4 +337,4 @@ async def test_session_receives_notices(served: tuple[str, Person]) -> None:
         workspace = await client.create_workspace("Heard")
         with trio.fail_after(PATIENCE):
             async with workspace.notices() as notices:
-                assert await anext(notices) == Changed(workspace.id, *START)
+                assert await anext(notices) == WorkspaceChanged(workspace.id, *START)

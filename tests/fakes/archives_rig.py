@@ -13,8 +13,8 @@ from octavo.features.archives.import_commits import CommitServices
 from octavo.features.archives.import_run import ImportRunner
 from octavo.features.archives.imports import Imports
 from octavo.features.archives.job import ArchiveJobs
-from octavo.features.archives.other_writes import OtherWrites
-from octavo.features.usage.storage import StorageRoom
+from octavo.features.archives.recent_writes import RecentWrites
+from octavo.features.usage.storage import StorageQuota
 from octavo.store import Store
 from tests.fakes.images_rig import ImagesRig
 from tests.fakes.inline_work import run_inline
@@ -39,8 +39,8 @@ def archives_rig(
     store: Store,
     images: ImagesRig,
     workspaces: Directory[WorkspaceId, WorkspaceMessage],
-    storage: StorageRoom,
-    others: OtherWrites,
+    storage: StorageQuota,
+    others: RecentWrites,
     root: Supervisor,
     *,
     now: Callable[[], float],

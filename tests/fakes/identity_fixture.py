@@ -8,7 +8,7 @@ from itertools import count
 from typing import ParamSpec, TypeVar
 
 import trio
-from antechamber.client_network import client_network
+from antechamber.network_prefix import network_prefix
 from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.access.attempts import RATES, Attempts
@@ -121,7 +121,7 @@ class IdentityFixture:
             store,
             now=sources.now,
             new_id=sources.new_audit_id,
-            network=client_network,
+            network=network_prefix,
             log=self.audited.append,
         )
         self.signing_in = SignIn(

@@ -11,7 +11,7 @@ from octavo.features.images.image_work import ImageWork
 from octavo.features.images.thumbnails import Thumbnails
 from octavo.features.images.uploading import ImageUploads
 from octavo.features.usage.meter import UsageMeter
-from octavo.features.usage.storage import StorageRoom
+from octavo.features.usage.storage import StorageQuota
 from octavo.store import Store
 from octavo.store.blobs import Staging, open_staging
 from tests.fakes.inline_work import run_inline
@@ -38,7 +38,7 @@ async def images_rig(
     new_id: Callable[[], str],
     new_entropy: Callable[[], bytes],
     meter: UsageMeter,
-    storage: StorageRoom,
+    storage: StorageQuota,
     removes_metadata: bool = False,
 ) -> AsyncIterator[ImagesRig]:
     """Build the parts over a database."""
@@ -64,7 +64,7 @@ def images_in(
     new_id: Callable[[], str],
     new_entropy: Callable[[], bytes],
     meter: UsageMeter,
-    storage: StorageRoom,
+    storage: StorageQuota,
     removes_metadata: bool = False,
 ) -> ImagesRig:
     """Build the parts over a database; files on their way are in the subfolder ``staged``."""

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
-from antechamber.client_network import client_network
+from antechamber.network_prefix import network_prefix
 from greenroom import Directory, Supervisor
 from octavo_rules.identity import READ, WRITE, AccountId, Cursor, ProgramNumber, WorkspaceId
 
@@ -21,7 +21,7 @@ from octavo.actors.workspace.messages import WorkspaceMessage
 from octavo.features.accounts.api.authentication import AttemptLimiter
 from octavo.features.archives.api.exports import ExportOperations
 from octavo.features.archives.api.imports import ImportOperations
-from octavo.features.archives.other_writes import OtherWrites
+from octavo.features.archives.recent_writes import RecentWrites
 from octavo.features.files.api.attachments import AttachmentOperations, UploadedImages
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter
 from octavo.features.files.api.changesets import ChangesetOperations
@@ -53,7 +53,7 @@ from octavo.features.search.note_search import SearchedTexts
 from octavo.features.sync.api import SyncOperations
 from octavo.features.usage.api import Metering
 from octavo.features.usage.meter import UsageMeter
-from octavo.features.usage.storage import StorageRoom
+from octavo.features.usage.storage import StorageQuota
 from octavo.http.contract.application import Application
 from octavo.http.contract.call import Call
 from octavo.http.contract.operation import Security
@@ -241,7 +241,7 @@ class NotesApi:
     archives: ArchivesRig
     publishing: PublishingRig
     meter: UsageMeter
-    storage: StorageRoom
+    storage: StorageQuota
     texts: CurrentTexts
     workspace_id: str = ""
     announced: list[tuple[str, int]] = field(default_factory=list)
@@ -463,7 +463,7 @@ async def opened(
     inline = open_inline()
     store, sources = FaultyStore(inline), PredictableSources()
     meter = UsageMeter(store, now=sources.now, writer_id=WRITER, limits=limits)
-    storage = StorageRoom(store)
+    storage = StorageQuota(store)
     making = images_rig(
         store,
         now=sources.now,
@@ -486,12 +486,12 @@ async def _serving(
     sources: PredictableSources,
     images: ImagesRig,
     meter: UsageMeter,
-    storage: StorageRoom,
+    storage: StorageQuota,
 ) -> AsyncIterator[NotesApi]:
     authenticator, tokens = ByName(), ByToken()
     announced: list[tuple[str, int]] = []
     gone: list[str] = []
-    others = OtherWrites()
+    others = RecentWrites()
 
     def announce(workspace_id: WorkspaceId, cursor: Cursor) -> None:
         announced.append((workspace_id, cursor.position))
@@ -513,7 +513,7 @@ async def _serving(
         store,
         now=sources.now,
         new_id=sources.new_audit_id,
-        network=client_network,
+        network=network_prefix,
         log=lambda _: None,
     )
     pushing = ChangesetSubmitter(directory, access, sources.new_id)

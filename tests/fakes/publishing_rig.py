@@ -17,8 +17,8 @@ from octavo.features.publishing.reading import PublishedReading
 from octavo.features.publishing.renderings import Renderings, RunRendering
 from octavo.features.publishing.reports import LinkReports
 from octavo.features.publishing.signing import ReportAddresses, Tickets
-from octavo.features.publishing.sites import Sites
 from octavo.features.publishing.views import PublishedPages
+from octavo.features.publishing.workspace_maps import WorkspaceMaps
 from octavo.features.usage.meter import UsageMeter
 from octavo.store import Store
 from octavo.store.blobs import BlobKey
@@ -88,7 +88,7 @@ def publishing_rig(
         return published_html() if html is None else html
 
     renderings = Renderings(store, rendering, now=now, most_bytes=1_000_000)
-    sites = Sites(store)
+    sites = WorkspaceMaps(store)
     tickets = Tickets(store, now=now, new_secret=new_entropy)
     reading = PublishedReading(
         store,

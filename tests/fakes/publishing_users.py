@@ -23,7 +23,7 @@ from octavo.actors.workspace.messages import Push, WorkspaceMessage
 from octavo.features.accounts.api.authentication import SessionOrKey
 from octavo.features.archives.api.exports import ExportOperations
 from octavo.features.archives.api.imports import ImportOperations
-from octavo.features.archives.other_writes import OtherWrites
+from octavo.features.archives.recent_writes import RecentWrites
 from octavo.features.files.api.attachments import AttachmentOperations, UploadedImages
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter
 from octavo.features.files.api.changesets import ChangesetOperations
@@ -44,7 +44,7 @@ from octavo.features.search.api import SearchOperations
 from octavo.features.search.note_search import SearchedTexts
 from octavo.features.usage.api import Metering
 from octavo.features.usage.meter import UsageMeter
-from octavo.features.usage.storage import StorageRoom
+from octavo.features.usage.storage import StorageQuota
 from octavo.model.access.account import ClientId
 from octavo.model.files.changeset import ChangeOperation, Changeset, CreateFile
 from octavo.store import Transaction
@@ -78,7 +78,7 @@ class PublishingUsers(UsersApi):
         )
         self.identity = identity
         self._root, self._directory = self._workspaces()
-        storage = StorageRoom(identity.store)
+        storage = StorageQuota(identity.store)
         # The folder exists while the actors run.
         self._folder = Path(gettempdir(), f"octavo-{token_hex(8)}")
         self.images = images_in(
@@ -95,7 +95,7 @@ class PublishingUsers(UsersApi):
             self.images,
             self._directory,
             storage,
-            OtherWrites(),
+            RecentWrites(),
             self._root,
             now=sources.now,
             new_id=sources.new_id,

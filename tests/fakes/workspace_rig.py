@@ -15,9 +15,9 @@ from octavo.actors.workspace.actor import workspaces
 from octavo.actors.workspace.document_services import DocumentServices, read_current
 from octavo.actors.workspace.messages import (
     ChangesetRefused,
-    FollowTexts,
     HeadOf,
     Push,
+    RebuildDocuments,
     WorkspaceMessage,
 )
 from octavo.model.files.changeset import (
@@ -86,7 +86,7 @@ class Rig:
         assert found is not None
         return found
 
-    async def _follow(self, message: FollowTexts) -> bool:
+    async def _follow(self, message: RebuildDocuments) -> bool:
         await self.directory.ask(VAULT, message)
         return True
 

@@ -22,7 +22,7 @@ from octavo.features.images.feature import open_blob_folders
 from octavo.features.legal.feature import read_legal
 from octavo.features.publishing.reading import PublishedReading
 from octavo.features.publishing.renderings import Renderings
-from octavo.features.publishing.sites import Sites
+from octavo.features.publishing.workspace_maps import WorkspaceMaps
 from octavo.features.search.note_search import SearchedTexts
 from octavo.features.search.rules import finders_of, ranked
 from octavo.features.search.sql.searching import candidates
@@ -121,7 +121,14 @@ async def test_nothing_that_is_not_used_any_more_stays_in_memory(
 
 async def test_every_cache_has_its_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(components, "UNUSED_SECONDS", 0.05)
-    kinds = {ContentCache, SearchedTexts, DocumentCache, Renderings, Sites, PublishedReading}
+    kinds = {
+        ContentCache,
+        SearchedTexts,
+        DocumentCache,
+        Renderings,
+        WorkspaceMaps,
+        PublishedReading,
+    }
     dropped: set[type] = set()
     for kind in kinds:
         monkeypatch.setattr(kind, "drop_unused", lambda self: dropped.add(type(self)))

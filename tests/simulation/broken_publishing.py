@@ -21,12 +21,12 @@ from octavo.features.publishing.rules import (
     moved_folder,
 )
 from octavo.features.publishing.signing import Tickets
-from octavo.features.publishing.site_map import SiteMap
 from octavo.features.publishing.sql import folder_links, link_reports, publications
 from octavo.features.publishing.sql.link_reports import TakenDown
 from octavo.features.publishing.sql.publications import ReadableLink
 from octavo.features.publishing.sql.rendered_notes import TextSource
 from octavo.features.publishing.sql.site_changes import ChangedFile
+from octavo.features.publishing.workspace_map import WorkspaceMap
 from octavo.model.access.token import digest_of
 from octavo.model.files import plan
 from octavo.model.files.changeset import AttachImage, UpdateFile
@@ -114,14 +114,16 @@ def keep_pages_of_any_shape(patch: pytest.MonkeyPatch) -> None:
 
 def count_shapes_anew(patch: pytest.MonkeyPatch) -> None:
     """A map that was dropped and read again may have the shape of pages that were kept before."""
-    begin = SiteMap.__init__
-    patch.setattr(SiteMap, "__init__", lambda self, _: begin(self))
+    begin = WorkspaceMap.__init__
+    patch.setattr(WorkspaceMap, "__init__", lambda self, _: begin(self))
 
 
 def show_any_map(patch: pytest.MonkeyPatch) -> None:
     """A link is read with a newer map, in which other notes may be in the place of its folder."""
 
-    async def mapped(self: LinkAccess, link: ReadableLink, _: str) -> tuple[ReadableLink, SiteMap]:
+    async def mapped(
+        self: LinkAccess, link: ReadableLink, _: str
+    ) -> tuple[ReadableLink, WorkspaceMap]:
         return link, await self._sites.get(link.workspace, link.cursor)
 
     patch.setattr(LinkAccess, "mapped", mapped)
@@ -131,7 +133,7 @@ def compose_with_any_map(patch: pytest.MonkeyPatch) -> None:
     """A page is composed with a map that has changed while its note was rendered."""
 
     async def compose(
-        self: ComposedPages, link: ReadableLink, site: SiteMap, file: ChangedFile | None
+        self: ComposedPages, link: ReadableLink, site: WorkspaceMap, file: ChangedFile | None
     ) -> bytes | None:
         if file is not None:
             source = TextSource(link.workspace, file.file_id, file.content, file.digest)
@@ -220,13 +222,13 @@ def revoke_in_memory(patch: pytest.MonkeyPatch) -> None:
 
 def keep_deleted_notes(patch: pytest.MonkeyPatch) -> None:
     """The map of a workspace overlooks that notes were deleted."""
-    put = SiteMap.put
+    put = WorkspaceMap.put
 
-    def put_live(self: SiteMap, change: ChangedFile) -> None:
+    def put_live(self: WorkspaceMap, change: ChangedFile) -> None:
         if change.live:
             put(self, change)
 
-    patch.setattr(SiteMap, "put", put_live)
+    patch.setattr(WorkspaceMap, "put", put_live)
 
 
 def sign_tickets_for_any_link(patch: pytest.MonkeyPatch) -> None:

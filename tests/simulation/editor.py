@@ -14,7 +14,7 @@ from octavo_rules.identity import Epoch, FileId
 
 from octavo.actors.jobs.indexing import index_some
 from octavo.actors.workspace.document_services import read_current
-from octavo.actors.workspace.messages import FollowTexts, MissingUpdate
+from octavo.actors.workspace.messages import GetUpdateSince, RebuildDocuments
 from octavo.features.links.reading import read_links
 from octavo.model.files.changeset import CreateFile, DeleteFile, RestoreFile, UpdateFile
 from octavo.model.files.receipt import Receipt
@@ -196,7 +196,7 @@ class Editor:
 
     async def _synchronize(self, file_id: FileId, random: Random) -> None:
         replica = await self._replica(file_id, random)
-        asked = MissingUpdate(file_id, replica.epoch, replica.vector())
+        asked = GetUpdateSince(file_id, replica.epoch, replica.vector())
         found = await self._asking.ask(
             random,
             lambda process, limit: process.directory.ask(SHARED, asked, timeout=limit),
@@ -312,7 +312,7 @@ class Editor:
         return whole
 
 
-async def _follow(process: Process, limit: float, message: FollowTexts) -> bool:
+async def _follow(process: Process, limit: float, message: RebuildDocuments) -> bool:
     await process.directory.ask(SHARED, message, timeout=limit)
     return True
 

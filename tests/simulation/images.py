@@ -13,7 +13,7 @@ from octavo.features.images.blob_writer import BlobWriter
 from octavo.features.images.image_work import ImageWork
 from octavo.features.images.uploading import ImageUploads
 from octavo.features.usage.meter import UsageMeter
-from octavo.features.usage.storage import StorageRoom
+from octavo.features.usage.storage import StorageQuota
 from octavo.store import Store
 from tests.simulation.bare_process import AT_ONCE
 from tests.simulation.blob_disk import BlobDisk, ProcessBlobs, SimulatedStaging
@@ -66,7 +66,7 @@ class ProcessImages:
             ImageWork(find_png),
             now=self.now,
             new_id=new_id,
-            storage=StorageRoom(store, shared=True),
+            storage=StorageQuota(store, shared=True),
         )
         self._collection = BlobCollectionJob(store, self.blobs, self.now)
         self._sweeper = SweepingJob(store, self._collection.wake)

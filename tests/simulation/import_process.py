@@ -18,10 +18,10 @@ from octavo.features.archives.import_commits import CommitServices
 from octavo.features.archives.import_run import ImportRunner
 from octavo.features.archives.imports import Imports
 from octavo.features.archives.job import ArchiveJobs, free_slots_left
-from octavo.features.archives.other_writes import OtherWrites
+from octavo.features.archives.recent_writes import RecentWrites
 from octavo.features.images.blob_writer import BlobWriter
 from octavo.features.usage.meter import UsageMeter
-from octavo.features.usage.storage import StorageRoom
+from octavo.features.usage.storage import StorageQuota
 from octavo.model.files.receipt import Receipt
 from octavo.store.blobs import BlobKey, BlobsUnavailable, Staging
 from tests.fakes.inline_work import run_inline
@@ -98,7 +98,7 @@ class UnreliableWorkspaces:
         raise OutcomeUnknown("the response was lost")
 
 
-class SometimesOthers(OtherWrites):
+class SometimesOthers(RecentWrites):
     """Says at random that others write, so that changesets have any size."""
 
     def __init__(self, random: Random) -> None:
@@ -139,7 +139,7 @@ class ImportProcess(Process):
             new_entropy=lambda: random.randbytes(4),
             meter=UsageMeter(self.store, now=import_now, writer_id=options.new_id()),
         )
-        storage = StorageRoom(self.store, shared=True)
+        storage = StorageQuota(self.store, shared=True)
         staging = Staging(folder)
         jobs = ArchiveJobs(self.store, import_now, 2)
 

@@ -49,7 +49,7 @@ class Slow:
         raise NotImplementedError
 
 
-class Asked:
+class TotalsQuery:
     """Asks, and keeps the answers in the order in which they came."""
 
     def __init__(self, store: Slow, nursery: trio.Nursery) -> None:
@@ -76,7 +76,7 @@ class Asked:
 async def test_who_asks_during_a_read_gets_what_is_there_afterwards() -> None:
     store = Slow()
     async with trio.open_nursery() as nursery:
-        asked = Asked(store, nursery)
+        asked = TotalsQuery(store, nursery)
         await asked.ask("a")
         assert store.asked == [["a"]]
         store.values["a"] = 10
@@ -91,7 +91,7 @@ async def test_who_asks_during_a_read_gets_what_is_there_afterwards() -> None:
 async def test_cancelled_read_is_done_by_another_one() -> None:
     store = Slow()
     async with trio.open_nursery() as nursery:
-        asked = Asked(store, nursery)
+        asked = TotalsQuery(store, nursery)
         first = await asked.ask("a")
         second = await asked.ask("a")
         await asked.ask("b")
@@ -109,7 +109,7 @@ async def test_cancelled_read_is_done_by_another_one() -> None:
 async def test_failure_is_raised_by_all_that_share_the_read_and_no_others() -> None:
     store = Slow()
     async with trio.open_nursery() as nursery:
-        asked = Asked(store, nursery)
+        asked = TotalsQuery(store, nursery)
         for key in ("a", "a", "b"):
             await asked.ask(key)
         store.failing = True
@@ -140,7 +140,7 @@ async def test_no_read_has_more_keys_than_a_statement() -> None:
     store = Slow()
     keys = [str(number) for number in range(2 * MOST + 1)]
     async with trio.open_nursery() as nursery:
-        asked = Asked(store, nursery)
+        asked = TotalsQuery(store, nursery)
         await asked.ask("a")
         for key in keys:
             nursery.start_soon(asked.wait, key, trio.CancelScope())

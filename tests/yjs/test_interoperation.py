@@ -12,7 +12,7 @@ from octavo_rules.changes import SaveNote
 from octavo_rules.content import note_text
 from octavo_rules.identity import Epoch, FileId
 
-from octavo.actors.workspace.messages import MissingUpdate
+from octavo.actors.workspace.messages import GetUpdateSince
 from octavo.model.files.changeset import RestoreFile
 from octavo.store.queries.files import WholeFile
 from tests.actors.workspace.test_actor import text_of
@@ -57,7 +57,7 @@ class Offline:
             # Sometimes the response was lost, and the save is sent again.
             await self.rig.push(SaveNote(FILE, self.epoch, update), mutation=mutation)
         vector = await run(self.copy.state_vector)
-        lacking = await self.rig.directory.ask(VAULT, MissingUpdate(FILE, self.epoch, vector))
+        lacking = await self.rig.directory.ask(VAULT, GetUpdateSince(FILE, self.epoch, vector))
         assert lacking is not None
         assert lacking.epoch == self.epoch
         await run(self.copy.apply, lacking.update)

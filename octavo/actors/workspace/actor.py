@@ -21,16 +21,16 @@ from octavo_rules.refusal import DomainError
 from octavo.actors.workspace.document_services import FOLLOWED_AT_ONCE, DocumentServices
 from octavo.actors.workspace.messages import (
     CommitFailed,
-    FollowTexts,
+    FindUnplaceable,
+    GetUpdateSince,
     HeadOf,
-    MissingUpdate,
     NoWorkspace,
-    Unplaceable,
+    RebuildDocuments,
     WorkspaceMessage,
     documents_in,
 )
 from octavo.actors.workspace.planning import PendingPush, Planner, PushVerdicts, WorkspaceState
-from octavo.features.usage.storage import StorageRoom
+from octavo.features.usage.storage import StorageQuota
 from octavo.model.files.batch import Batch, portions
 from octavo.model.files.changeset import MAX_OPERATIONS
 from octavo.model.files.image import ObjectId, UploadMissing
@@ -95,7 +95,7 @@ class WorkspaceActor(Actor[WorkspaceMessage]):
         shared: bool,
         documents: DocumentServices,
         purged: Callable[[], None] = lambda: None,
-        storage: StorageRoom | None = None,
+        storage: StorageQuota | None = None,
     ) -> None:
         self._id = workspace_id
         self._store = store
@@ -123,15 +123,15 @@ class WorkspaceActor(Actor[WorkspaceMessage]):
         try:
             state = await self._refresh() if self._shared else self._state or await self._refresh()
             pushes: list[PendingPush] = []
-            queries: list[tuple[_Request, MissingUpdate | FollowTexts]] = []
+            queries: list[tuple[_Request, GetUpdateSince | RebuildDocuments]] = []
             for envelope in batch:
                 message = envelope.message
                 if isinstance(message, HeadOf):
                     envelope.reply(message.reply(state.tree.heads.get(message.file_id)))
-                elif isinstance(message, Unplaceable):
+                elif isinstance(message, FindUnplaceable):
                     heads = {head.file_id: head for head in message.heads}
                     envelope.reply(message.reply(state.tree.unplaceable(heads)))
-                elif isinstance(message, MissingUpdate | FollowTexts):
+                elif isinstance(message, GetUpdateSince | RebuildDocuments):
                     queries.append((envelope, message))
                 else:
                     pushes.append(PendingPush.of(envelope, message))
@@ -203,7 +203,7 @@ class WorkspaceActor(Actor[WorkspaceMessage]):
             now = int(self._now() * 1000)
             batch: Batch | None = None
             try:
-                room = None if self._storage is None else await self._storage.room(self._id)
+                room = None if self._storage is None else await self._storage.remaining(self._id)
                 planned = await self._planner.plan(state, waiting, now, room)
                 batch, verdicts, to_store, documents, texts = planned
                 if faults is not None:
@@ -256,7 +256,7 @@ class WorkspaceActor(Actor[WorkspaceMessage]):
     async def _reply_documents(
         self,
         state: WorkspaceState,
-        queries: Sequence[tuple[_Request, MissingUpdate | FollowTexts]],
+        queries: Sequence[tuple[_Request, GetUpdateSince | RebuildDocuments]],
     ) -> WorkspaceState:
         for _ in range(MAX_ATTEMPTS):
             try:
@@ -270,7 +270,7 @@ class WorkspaceActor(Actor[WorkspaceMessage]):
                 continue
             found.documents.settle()
             for (envelope, message), update in zip(queries, found.updates, strict=True):
-                if isinstance(message, FollowTexts):
+                if isinstance(message, RebuildDocuments):
                     envelope.reply(message.reply(None))
                 else:
                     envelope.reply(message.reply(update))
@@ -347,7 +347,7 @@ def workspaces(
     shared: bool,
     documents: DocumentServices,
     purged: Callable[[], None] = lambda: None,
-    storage: StorageRoom | None = None,
+    storage: StorageQuota | None = None,
 ) -> DirectorySpec[WorkspaceId, WorkspaceMessage]:
     """Return the directory of workspace actors; the arguments are those of `WorkspaceActor`."""
 

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 from octavo_rules.documents.document import MergeUpdates
 from octavo_rules.identity import WorkspaceId
 
-from octavo.actors.workspace.messages import FollowTexts
+from octavo.actors.workspace.messages import RebuildDocuments
 from octavo.documents import CheckText, DocumentBatch, DocumentCache, merged
 from octavo.model.documents.limits import DocumentLimits
 from octavo.store.fair_turns import FairThreads, FairTurns
@@ -76,7 +76,7 @@ class DocumentServices:
 async def read_current(
     read: Callable[[MergeUpdates | None], Awaitable[T]],
     files_in: Callable[[T], Iterable[WholeFile]],
-    follow: Callable[[FollowTexts], Awaitable[bool]],
+    follow: Callable[[RebuildDocuments], Awaitable[bool]],
 ) -> T:
     """Read files whose documents have followed the texts of the heads, and are stored whole.
 
@@ -106,7 +106,7 @@ async def read_current(
         # One message that names no file records that documents are read.
         for at in range(0, max(len(behind), 1), FOLLOWED_AT_ONCE):
             some = tuple(behind[at : at + FOLLOWED_AT_ONCE])
-            if not await follow(FollowTexts(some)):
+            if not await follow(RebuildDocuments(some)):
                 return await read(merged)
         found = await read(merged)
     return found

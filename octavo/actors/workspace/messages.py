@@ -35,7 +35,7 @@ class HeadOf(Message[Revision | None]):
 
 
 @dataclass(frozen=True, slots=True)
-class MissingUpdate(Message[DocumentUpdate | None]):
+class GetUpdateSince(Message[DocumentUpdate | None]):
     """Return the update that a client's copy of a note's document lacks.
 
     A client with another epoch than ``epoch`` gets the whole document. ``vector`` is the
@@ -48,7 +48,7 @@ class MissingUpdate(Message[DocumentUpdate | None]):
 
 
 @dataclass(frozen=True, slots=True)
-class FollowTexts(Message[None]):
+class RebuildDocuments(Message[None]):
     """Bring the documents of notes up to date with their texts, before they are read.
 
     They are stored whole then, with the updates that were beside them.
@@ -59,19 +59,19 @@ class FollowTexts(Message[None]):
     file_ids: tuple[FileId, ...]
 
 
-def documents_in(message: MissingUpdate | FollowTexts) -> int:
+def documents_in(message: GetUpdateSince | RebuildDocuments) -> int:
     """Return for how many documents a message asks."""
-    return len(message.file_ids) if isinstance(message, FollowTexts) else 1
+    return len(message.file_ids) if isinstance(message, RebuildDocuments) else 1
 
 
 @dataclass(frozen=True, slots=True)
-class Unplaceable(Message[frozenset[FileId]]):
+class FindUnplaceable(Message[frozenset[FileId]]):
     """Return the files of ``heads`` that could not have their paths if all were accepted."""
 
     heads: tuple[Revision, ...]
 
 
-WorkspaceMessage = Push | HeadOf | MissingUpdate | FollowTexts | Unplaceable
+WorkspaceMessage = Push | HeadOf | GetUpdateSince | RebuildDocuments | FindUnplaceable
 """What the actor of a workspace handles."""
 
 

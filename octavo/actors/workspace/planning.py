@@ -25,7 +25,12 @@ from octavo_rules.identity import (
 from octavo_rules.refusal import DocumentMalformed, DomainError
 
 from octavo.actors.workspace.document_services import DocumentServices
-from octavo.actors.workspace.messages import ChangesetRefused, FollowTexts, MissingUpdate, Push
+from octavo.actors.workspace.messages import (
+    ChangesetRefused,
+    GetUpdateSince,
+    Push,
+    RebuildDocuments,
+)
 from octavo.documents import DocumentBatch
 from octavo.features.links.reading import read_links
 from octavo.features.links.sql.link_rewrite import notes_to_rewrite
@@ -313,16 +318,16 @@ class Planner:
             return await planned(await self._load(state, wanted))
 
     async def documents(
-        self, state: WorkspaceState, queries: Sequence[MissingUpdate | FollowTexts]
+        self, state: WorkspaceState, queries: Sequence[GetUpdateSince | RebuildDocuments]
     ) -> ReadDocuments:
         """Bring documents up to date; return the reply to each query at the position of ``state``.
 
-        The reply to `FollowTexts` is None.
+        The reply to `RebuildDocuments` is None.
         """
         read: list[FileId] = []
         file_ids: list[FileId] = []
         for query in queries:
-            if isinstance(query, FollowTexts):
+            if isinstance(query, RebuildDocuments):
                 read += query.file_ids
             else:
                 file_ids.append(query.file_id)
@@ -331,8 +336,8 @@ class Planner:
             loading = await self._load(state, wanted)
             batch, heads = loading.batch, state.tree.heads
 
-            def update_for(query: MissingUpdate | FollowTexts) -> DocumentUpdate | None:
-                if isinstance(query, FollowTexts) or query.file_id not in loading.contents:
+            def update_for(query: GetUpdateSince | RebuildDocuments) -> DocumentUpdate | None:
+                if isinstance(query, RebuildDocuments) or query.file_id not in loading.contents:
                     return None
                 epoch_next = Epoch(heads[query.file_id].revision_id)
                 return batch.missing_update(query.file_id, query.epoch, query.vector, epoch_next)
@@ -346,7 +351,7 @@ class Planner:
                 updates = [update_for(each) for each in queries]
                 return ReadDocuments(updates, batch.changed(), batch)
 
-            asked = [each for each in queries if isinstance(each, MissingUpdate)]
+            asked = [each for each in queries if isinstance(each, GetUpdateSince)]
             loads = (
                 bool(loading.stored)
                 or batch.updates_beside(read)
@@ -354,7 +359,9 @@ class Planner:
             )
             much = loading.size * len(queries) > (INLINE_BYTES if loads else INLINE_CACHED_BYTES)
             found = await self._documents.offload(work) if much else work()
-            unread = not loading.read and any(isinstance(each, FollowTexts) for each in queries)
+            unread = not loading.read and any(
+                isinstance(each, RebuildDocuments) for each in queries
+            )
             unfixed = any(each.followed is None for each in loading.stored.values())
             nothing = not (found.to_store or unread or (unfixed and not loading.read))
             return found._replace(to_store=None) if nothing else found

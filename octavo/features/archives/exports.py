@@ -17,7 +17,7 @@ from octavo_rules.export_report import REPORT, export_report
 from octavo_rules.identity import AccountId, FileId, Position, RevisionId, WorkspaceId
 
 from octavo.features.archives.job import ArchiveJobs
-from octavo.features.archives.other_writes import OtherWrites
+from octavo.features.archives.recent_writes import RecentWrites
 from octavo.features.archives.worker.export_layout import ExportLayout
 from octavo.features.archives.worker.zip_writer import ZipWriter
 from octavo.features.images.sql import StoredImage, blobs_of
@@ -78,7 +78,7 @@ class Exports:
         store: Store,
         blobs: BlobStore,
         jobs: ArchiveJobs,
-        others: OtherWrites,
+        others: RecentWrites,
         *,
         new_id: Callable[[], str],
     ) -> None:
@@ -177,7 +177,7 @@ class _ExportRun:
         self,
         store: Store,
         blobs: BlobStore,
-        others: OtherWrites,
+        others: RecentWrites,
         workspace_id: WorkspaceId,
         position: Position,
         sending: trio.MemorySendChannel[bytes],

@@ -13,9 +13,9 @@ from octavo.features.archives.import_commits import CommitServices
 from octavo.features.archives.import_run import ImportRunner
 from octavo.features.archives.imports import Imports
 from octavo.features.archives.job import ArchiveJobs
-from octavo.features.archives.other_writes import OtherWrites
+from octavo.features.archives.recent_writes import RecentWrites
 from octavo.features.images.feature import Attachments
-from octavo.features.usage.storage import StorageRoom
+from octavo.features.usage.storage import StorageQuota
 from octavo.settings import Settings
 from octavo.store import Store
 
@@ -33,8 +33,8 @@ def add_archives(
     store: Store,
     attachments: Attachments,
     workspaces: Directory[WorkspaceId, WorkspaceMessage],
-    storage: StorageRoom,
-    others: OtherWrites,
+    storage: StorageQuota,
+    others: RecentWrites,
 ) -> Archives:
     """Add the jobs of imports and exports, and their workers; nothing runs yet."""
     workers = archive_workers(attachments.staging.path)

@@ -14,13 +14,13 @@ from octavo_rules.identity import Digest, FileId, MutationId, Position, Workspac
 
 from octavo.actors.workspace.messages import ChangesetRefused, Push, WorkspaceMessage
 from octavo.features.archives import sql as rows
-from octavo.features.archives.other_writes import OtherWrites
+from octavo.features.archives.recent_writes import RecentWrites
 from octavo.features.archives.rules import ImportMissing, UsedPaths, archive_of, free_path
 from octavo.features.archives.worker.checked_files import CheckedImage, CheckedNote, take
 from octavo.features.images import sql as uploads
 from octavo.features.images.blob_writer import BlobWriter
 from octavo.features.images.image_work import WrittenFile
-from octavo.features.usage.storage import StorageRoom
+from octavo.features.usage.storage import StorageQuota
 from octavo.model.files.changeset import (
     AttachImage,
     Changeset,
@@ -72,8 +72,8 @@ class CommitServices(NamedTuple):
     writer: BlobWriter
     workspaces: Directory[WorkspaceId, WorkspaceMessage]
     now: Callable[[], float]
-    storage: StorageRoom
-    others: OtherWrites
+    storage: StorageQuota
+    others: RecentWrites
 
 
 class ChangesetNotAccepted(Exception):

@@ -14,9 +14,9 @@ from octavo.features.history.api.client_changes import (
     UndoResult,
 )
 from octavo.http.contract.problems import NotFound, Problem
+from octavo.http.pages.form_errors import FormErrors, form_errors_of
+from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, redirect, show
-from octavo.http.pages.site import Site, Visitor
-from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
 
 PERIODS: Mapping[int, str] = {
@@ -37,7 +37,7 @@ REASONS: Mapping[str, str] = {
 _RULE = f"{HOME}/<uuid:workspace_id>/programs"
 
 
-def add_program_pages(site: Site, now: Clock) -> None:
+def add_program_pages(site: PageRegistry, now: Clock) -> None:
     """Serve the list of programs of a workspace, and the undo of one; ``now`` is in seconds."""
 
     @site.page(_RULE)
@@ -61,7 +61,7 @@ def add_program_pages(site: Site, now: Clock) -> None:
         try:
             await visitor.api.send(UndoResult, "POST", f"{LIST}/{workspace_id}/undo", body)
         except Problem as problem:
-            return await _undo(visitor, workspace_id, given, now(), trouble_of(problem))
+            return await _undo(visitor, workspace_id, given, now(), form_errors_of(problem))
         return redirect(f"{path_of(workspace_id)}/programs", "changes-undone")
 
 
@@ -74,7 +74,7 @@ async def _undo(
     workspace_id: str,
     asked: Mapping[str, str],
     now: float,
-    trouble: Trouble | None = None,
+    trouble: FormErrors | None = None,
 ) -> Response:
     workspace = await workspace_of(visitor, workspace_id)
     found = await _programs(visitor, workspace_id)
@@ -90,7 +90,7 @@ async def _undo(
     except NotFound:
         raise
     except Problem as problem:
-        trouble = trouble or trouble_of(problem)
+        trouble = trouble or form_errors_of(problem)
     return await show(
         "workspaces/undo.html",
         trouble=trouble,

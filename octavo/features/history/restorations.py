@@ -104,9 +104,9 @@ class Restorations:
     ) -> StoredRestoration:
         """Restore, and return how far it is at its end or after `WAITING_SECONDS`.
 
-        It is one changeset if that is enough, and goes on when the caller is cancelled. Asked for
-        again, it goes on if it has failed, as the account that asks now, and is returned as it is
-        otherwise. Raises what `outlook` raises, and `MutationReused`.
+        It is one changeset if that is enough, and goes on when the caller is cancelled. When it is
+        asked for again, it goes on if it has failed, as the account that asks now, and is returned
+        as it is otherwise. Raises what `outlook` raises, and `MutationReused`.
         """
         key = RestorationKey(workspace_id, mutation_id)
         found = await self._store.read(restorations.find(key))

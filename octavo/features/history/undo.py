@@ -7,7 +7,7 @@ from greenroom import Directory
 from octavo_rules.content import NoteText, note_text
 from octavo_rules.identity import FileId, WorkspaceId
 
-from octavo.actors.workspace.messages import Unplaceable, WorkspaceMessage
+from octavo.actors.workspace.messages import FindUnplaceable, WorkspaceMessage
 from octavo.features.history.rules.reversion import KeptFile, Reversion, operation_of, undo
 from octavo.features.history.sql.program_changes import TOO_MANY, ChangesOfProgram, histories_of
 from octavo.model.files.changeset import MAX_OPERATIONS, ChangeOperation
@@ -101,7 +101,7 @@ class ProgramUndo:
             raise TooManyFiles(TOO_MANY)
         if reversions:
             heads = tuple(each.result for each in reversions)
-            blocked = await self._workspaces.ask(workspace_id, Unplaceable(heads))
+            blocked = await self._workspaces.ask(workspace_id, FindUnplaceable(heads))
             kept += [
                 KeptFile(r.head, "path_taken") for r in reversions if r.head.file_id in blocked
             ]

@@ -11,7 +11,7 @@ from octavo.features.images.image_work import ImageWork, image_workers
 from octavo.features.images.thumbnails import Thumbnails
 from octavo.features.images.uploading import ImageUploads
 from octavo.features.usage.meter import UsageMeter
-from octavo.features.usage.storage import StorageRoom
+from octavo.features.usage.storage import StorageQuota
 from octavo.settings import Settings
 from octavo.store import Store
 from octavo.store.blobs import BlobStore, Staging, open_staging
@@ -53,7 +53,7 @@ def add_attachments(
     store: Store,
     folders: BlobFolders,
     meter: UsageMeter,
-    storage: StorageRoom,
+    storage: StorageQuota,
 ) -> Attachments:
     """Add the workers of images, and the collection of blobs; nothing runs yet."""
     blobs, staging = folders

@@ -9,7 +9,7 @@ from octavo.features.images import sql as uploads
 from octavo.features.images.blob_writer import BlobWriter
 from octavo.features.images.image_work import ImageWork, InspectedImage, WrittenFile
 from octavo.features.images.worker.facts import media_type_of
-from octavo.features.usage.storage import StorageRoom
+from octavo.features.usage.storage import StorageQuota
 from octavo.model.files.image import (
     IMAGE_NAMES,
     DigestMismatch,
@@ -55,7 +55,7 @@ class ImageUploads:
         *,
         now: Callable[[], float],
         new_id: Callable[[], str],
-        storage: StorageRoom,
+        storage: StorageQuota,
         removes_metadata: bool = False,
     ) -> None:
         self._store = store

@@ -4,15 +4,15 @@ from quart import Response
 
 from octavo.features.legal.api import ConsentRecorded, RequiredDocuments
 from octavo.http.contract.problems import ConsentRequired, Problem
+from octavo.http.pages.form_errors import FormErrors, form_errors_of
+from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import CONSENT, inside, redirect, show
-from octavo.http.pages.site import Site, Visitor
-from octavo.http.pages.trouble import Trouble, trouble_of
 
 CHANGED = "The documents have changed meanwhile. Read them again."
 NOT_ACCEPTED = "To go on, accept the documents."
 
 
-def add_consent_page(site: Site) -> None:
+def add_consent_page(site: PageRegistry) -> None:
     """Serve the page; it leads back to where the person wanted to go."""
 
     @site.page(CONSENT, before_consent=True)
@@ -31,22 +31,22 @@ def add_consent_page(site: Site) -> None:
         if required is None:
             return redirect(following)
         if "accept" not in given:
-            trouble = Trouble(400, "", {"accept": NOT_ACCEPTED})
+            trouble = FormErrors(400, "", {"accept": NOT_ACCEPTED})
             return await _documents(required, following, trouble)
         body = {name: given.get(name) or None for name in ("termsVersion", "privacyVersion")}
         try:
             await visitor.api.send(ConsentRecorded, "POST", "/api/account/consent", body)
         except ConsentRequired as problem:
             return await _documents(
-                required, following, Trouble(problem.status, CHANGED, code=problem.code)
+                required, following, FormErrors(problem.status, CHANGED, code=problem.code)
             )
         except Problem as problem:
-            return await _documents(required, following, trouble_of(problem))
+            return await _documents(required, following, form_errors_of(problem))
         return redirect(following, "consent-recorded")
 
 
 async def _documents(
-    required: RequiredDocuments, following: str, trouble: Trouble | None = None
+    required: RequiredDocuments, following: str, trouble: FormErrors | None = None
 ) -> Response:
     return await show(
         "consent.html", trouble=trouble, documents=required, given={"next": following}

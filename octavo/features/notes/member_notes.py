@@ -14,10 +14,10 @@ from octavo_rules.identity import FileId, WorkspaceId
 from octavo.features.publishing.composition import body_of, fragment_of
 from octavo.features.publishing.renderings import RenderingPostponed, Renderings, TextGone
 from octavo.features.publishing.rules import LinkTarget
-from octavo.features.publishing.site_map import FolderContents, SiteMap
-from octavo.features.publishing.sites import Sites
 from octavo.features.publishing.sql.rendered_notes import TextSource
 from octavo.features.publishing.sql.site_changes import place_of
+from octavo.features.publishing.workspace_map import FolderContents, WorkspaceMap
+from octavo.features.publishing.workspace_maps import WorkspaceMaps
 from octavo.model.files.path import NOTE_SUFFIX
 from octavo.render.references import FileReference, ImageAddress, LinkAddress
 from octavo.render.rendered_note import OutlineHeading, RenderedNote
@@ -70,7 +70,7 @@ class OpenNote(NamedTuple):
 class _Source(NamedTuple):
     """The text of a live note, and where it is."""
 
-    site: SiteMap
+    site: WorkspaceMap
     path: str
     source: TextSource
 
@@ -78,7 +78,7 @@ class _Source(NamedTuple):
 class _Rendered(NamedTuple):
     """A rendered note, and where it is."""
 
-    site: SiteMap
+    site: WorkspaceMap
     path: str
     note: RenderedNote
 
@@ -94,7 +94,7 @@ class MemberNotes:
         renderings: the HTML of notes.
     """
 
-    def __init__(self, store: Store, sites: Sites, renderings: Renderings) -> None:
+    def __init__(self, store: Store, sites: WorkspaceMaps, renderings: Renderings) -> None:
         self._store = store
         self._sites = sites
         self._renderings = renderings
@@ -182,14 +182,14 @@ class MemberNotes:
         number, site = found
         return _Source(site, file.path, TextSource(number, file_id, file.content, file.digest))
 
-    async def _place(self, workspace_id: WorkspaceId) -> tuple[int, SiteMap] | None:
+    async def _place(self, workspace_id: WorkspaceId) -> tuple[int, WorkspaceMap] | None:
         place = await self._store.read(place_of(workspace_id))
         if place is None:
             return None
         return place[0], await self._sites.get(*place)
 
     async def _placed(
-        self, workspace_id: WorkspaceId, site: SiteMap, path: str, rendered: RenderedNote
+        self, workspace_id: WorkspaceId, site: WorkspaceMap, path: str, rendered: RenderedNote
     ) -> NoteBody:
         """Return a rendered note with the addresses of the pages that it links to."""
         addresses: list[LinkAddress | ImageAddress | None] = []
@@ -202,7 +202,7 @@ class MemberNotes:
         )
 
 
-def _levels(site: SiteMap, folder: str) -> list[Level]:
+def _levels(site: WorkspaceMap, folder: str) -> list[Level]:
     levels = [Level("", site.folder(""))]
     names = folder.split("/") if folder else []
     for depth in range(1, len(names) + 1):
@@ -215,7 +215,7 @@ def _levels(site: SiteMap, folder: str) -> list[Level]:
 
 
 def address_of(
-    workspace_id: str, site: SiteMap, path: str, reference: FileReference
+    workspace_id: str, site: WorkspaceMap, path: str, reference: FileReference
 ) -> LinkAddress | ImageAddress | None:
     """Return where a reference of the note at ``path`` leads.
 

@@ -8,7 +8,7 @@ from octavo.features.oauth.authorization import Authorization, Issuer
 from octavo.features.oauth.client_documents import ClientDocuments, Fetch
 from octavo.features.oauth.clients import Clients
 from octavo.features.oauth.tokens import AuthorizationServer, Tokens
-from octavo.http.deferred import Deferred
+from octavo.http.lazy import LazyValue
 from octavo.settings import Settings
 from octavo.store import Store
 
@@ -22,7 +22,7 @@ def authorization_server(
 ) -> AuthorizationServer:
     """Return the authorization server of the MCP endpoint."""
     issuer = Issuer(settings.public_url, write=settings.mcp_write)
-    fetching = Deferred(_fetching)
+    fetching = LazyValue(_fetching)
 
     async def fetch(address: str) -> bytes:
         return await (await fetching.get())(address)

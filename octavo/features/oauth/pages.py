@@ -17,9 +17,9 @@ from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import InvalidRequest
 from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.file_schemas import WorkspaceList, WorkspaceSchema
+from octavo.http.pages.form_errors import FormErrors, form_errors_of
+from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import redirect, show
-from octavo.http.pages.site import Site, Visitor
-from octavo.http.pages.trouble import Trouble, trouble_of
 
 _CONNECTIONS = "/account/connections"
 _REQUESTS = "/api/account/access-requests"
@@ -37,7 +37,7 @@ _AMBIGUOUS = "You have ticked workspaces: choose “Only these”, or tick none 
 _POLICY = next(value.decode() for name, value in PAGE_HEADERS if name == b"content-security-policy")
 
 
-def add_connection_pages(site: Site) -> None:
+def add_connection_pages(site: PageRegistry) -> None:
     """Serve the page of consent and the pages of connected programs."""
 
     @site.page(AUTHORIZE)
@@ -62,13 +62,13 @@ def add_connection_pages(site: Site) -> None:
         only_chosen = given.get("workspaces") == "chosen"
         if body["allow"] and only_chosen != bool(chosen):
             message = _AMBIGUOUS if chosen else "Choose at least one workspace."
-            return await _ask(visitor, Trouble(422, fields={"workspaces": message}))
+            return await _ask(visitor, FormErrors(422, fields={"workspaces": message}))
         if only_chosen:
             body["workspaceIds"] = chosen or None
         try:
             decided = await visitor.api.send(AccessDecision, "POST", _REQUESTS, body)
         except InvalidRequest as problem:
-            return await _ask(visitor, trouble_of(problem, {"workspaceIds": "workspaces"}))
+            return await _ask(visitor, form_errors_of(problem, {"workspaceIds": "workspaces"}))
         if body["allow"]:
             return redirect(decided.redirect)
         # A program that nobody trusts gets nobody by a redirect (RFC 9700 section 4.11.2).
@@ -117,7 +117,7 @@ def add_connection_pages(site: Site) -> None:
 _CONNECTIONS_API = "/api/account/connections"
 
 
-async def _ask(visitor: Visitor, trouble: Trouble | None = None) -> Response:
+async def _ask(visitor: Visitor, trouble: FormErrors | None = None) -> Response:
     parameters = _parameters(visitor)
     asked = await visitor.api.get(AccessRequest, _REQUESTS, **parameters)
     given = visitor.given or {"workspaces": "all", "days": _USUAL_DAYS}

@@ -11,12 +11,12 @@ from octavo.features.publishing.composition import ViewComposer, body_of
 from octavo.features.publishing.link_access import LinkAccess
 from octavo.features.publishing.renderings import RenderingPostponed, Renderings, TextGone
 from octavo.features.publishing.rules import PublicationId, PublishedLink
-from octavo.features.publishing.site_map import SiteMap
 from octavo.features.publishing.sql import rendered_notes
 from octavo.features.publishing.sql.publications import ReadableLink
 from octavo.features.publishing.sql.rendered_notes import TextSource
 from octavo.features.publishing.sql.site_changes import ChangedFile
 from octavo.features.publishing.views import NoteView, PublishedPages
+from octavo.features.publishing.workspace_map import WorkspaceMap
 from octavo.render.comments import without_comments
 from octavo.render.front_matter import split_front_matter
 from octavo.render.references import ImageAddress, LinkAddress
@@ -126,7 +126,7 @@ class ComposedPages:
         self._kept.drop_unused()
 
     async def _compose(
-        self, link: ReadableLink, site: SiteMap, file: ChangedFile | None
+        self, link: ReadableLink, site: WorkspaceMap, file: ChangedFile | None
     ) -> bytes | None:
         """Return a page of a link. Raises `TextGone`, and `_MapMoved` if ``site`` has changed."""
         shape = site.shape

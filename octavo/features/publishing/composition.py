@@ -8,7 +8,6 @@ from urllib.parse import quote
 from octavo_rules.identity import FileId
 
 from octavo.features.publishing.rules import PublishedLink
-from octavo.features.publishing.site_map import SiteMap
 from octavo.features.publishing.sql.site_changes import ChangedFile
 from octavo.features.publishing.views import (
     Crumb,
@@ -19,6 +18,7 @@ from octavo.features.publishing.views import (
     OutlineEntry,
     folder_anchor,
 )
+from octavo.features.publishing.workspace_map import WorkspaceMap
 from octavo.model.files.path import NOTE_SUFFIX
 from octavo.model.links.headings import anchor_of
 from octavo.render.block_ids import block_fragment
@@ -93,7 +93,7 @@ class ViewComposer:
     def addresses(
         self,
         link: PublishedLink,
-        site: SiteMap,
+        site: WorkspaceMap,
         note: ChangedFile,
         references: Sequence[FileReference],
     ) -> list[LinkAddress | ImageAddress | None]:
@@ -101,7 +101,7 @@ class ViewComposer:
         return [self._address(link, site, note, each) for each in references]
 
     def _address(
-        self, link: PublishedLink, site: SiteMap, note: ChangedFile, reference: FileReference
+        self, link: PublishedLink, site: WorkspaceMap, note: ChangedFile, reference: FileReference
     ) -> LinkAddress | ImageAddress | None:
         kind, embed, to, heading = reference
         if not to:
@@ -129,7 +129,7 @@ class ViewComposer:
     def note(
         self,
         link: PublishedLink,
-        site: SiteMap,
+        site: WorkspaceMap,
         note: ChangedFile,
         rendered: RenderedNote | None,
         html: str,

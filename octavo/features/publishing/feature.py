@@ -20,10 +20,10 @@ from octavo.features.publishing.reading import PublishedReading
 from octavo.features.publishing.renderings import Renderings, render_workers
 from octavo.features.publishing.reports import LinkReports
 from octavo.features.publishing.signing import ReportAddresses, Tickets
-from octavo.features.publishing.sites import Sites
 from octavo.features.publishing.views import PublishedPages
+from octavo.features.publishing.workspace_maps import WorkspaceMaps
 from octavo.features.usage.meter import UsageMeter
-from octavo.http.deferred import Deferred
+from octavo.http.lazy import LazyValue
 from octavo.settings import Settings
 from octavo.store import Store
 from octavo.store.content_cache import Cache
@@ -38,7 +38,7 @@ class Publishing(NamedTuple):
     links: PublishedLinks
     reading: PublishedReading
     reports: LinkReports
-    pages: Deferred[PublishedPages]
+    pages: LazyValue[PublishedPages]
     member_notes: MemberNotes
     caches: tuple[Cache, ...]
 
@@ -57,7 +57,7 @@ def add_publishing(
     thumbnails: Thumbnails,
 ) -> Publishing:
     """Add the workers that render notes and verify the passwords of links; nothing runs yet."""
-    sites = Sites(store)
+    sites = WorkspaceMaps(store)
     workers, hashers = render_workers(), link_hash_workers()
     renderings = Renderings(store, workers.run, now=now, most_bytes=settings.rendered_notes_size)
 
@@ -77,7 +77,7 @@ def add_publishing(
     root.add(WorkerSpec("renderers", run_workers))
     root.add(WorkerSpec("link_passwords", run_hash_workers))
     root.add(WorkerSpec("renderings", keep_rendered, drain_timeout=DRAIN_SECONDS))
-    pages = Deferred(partial(_pages, settings.public_url, legal))
+    pages = LazyValue(partial(_pages, settings.public_url, legal))
     links = PublishedLinks(
         store,
         attempts,

@@ -5,10 +5,10 @@ from octavo_rules.identity import WorkspaceId
 from octavo.access.ports import Clock, milliseconds
 from octavo.features.publishing.rules import LinkTarget, PublicationId, PublishedLink
 from octavo.features.publishing.signing import Tickets
-from octavo.features.publishing.site_map import SiteMap
-from octavo.features.publishing.sites import Sites
 from octavo.features.publishing.sql import publications
 from octavo.features.publishing.sql.publications import ReadableLink
+from octavo.features.publishing.workspace_map import WorkspaceMap
+from octavo.features.publishing.workspace_maps import WorkspaceMaps
 from octavo.model.access.token import digest_of
 from octavo.store import Store
 
@@ -41,7 +41,7 @@ class LinkAccess:
         now: the clock.
     """
 
-    def __init__(self, store: Store, tickets: Tickets, sites: Sites, *, now: Clock) -> None:
+    def __init__(self, store: Store, tickets: Tickets, sites: WorkspaceMaps, *, now: Clock) -> None:
         self._store = store
         self._tickets = tickets
         self._now = now
@@ -62,7 +62,9 @@ class LinkAccess:
             verified = await self._tickets.verify(ticket, _DECOY if link is None else link.link)
         return link if link is not None and (verified or not link.link.needs_ticket) else None
 
-    async def mapped(self, link: ReadableLink, token: str) -> tuple[ReadableLink, SiteMap] | None:
+    async def mapped(
+        self, link: ReadableLink, token: str
+    ) -> tuple[ReadableLink, WorkspaceMap] | None:
         """Return a link and the map of its workspace, exact at one cursor.
 
         Otherwise other notes may have taken the place of its folder, or it may have ended, before

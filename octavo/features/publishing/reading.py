@@ -24,13 +24,13 @@ from octavo.features.publishing.composition import ViewComposer
 from octavo.features.publishing.link_access import LinkAccess
 from octavo.features.publishing.renderings import Renderings, TextGone
 from octavo.features.publishing.signing import Tickets
-from octavo.features.publishing.site_map import SiteMap
-from octavo.features.publishing.sites import Sites
 from octavo.features.publishing.sql import publications
 from octavo.features.publishing.sql.publications import ReadableLink
 from octavo.features.publishing.sql.rendered_notes import TextSource
 from octavo.features.publishing.sql.site_changes import ChangedFile
 from octavo.features.publishing.views import PublishedPages
+from octavo.features.publishing.workspace_map import WorkspaceMap
+from octavo.features.publishing.workspace_maps import WorkspaceMaps
 from octavo.features.usage.meter import UsageMeter
 from octavo.model.access.token import digest_of
 from octavo.model.files.revision import Revision
@@ -60,7 +60,7 @@ class ShownImages:
         self._shown: OrderedDict[tuple[int, RevisionId, int], frozenset[FileId]] = OrderedDict()
 
     async def proves(
-        self, link: ReadableLink, site: SiteMap, image: ChangedFile, note: str | None
+        self, link: ReadableLink, site: WorkspaceMap, image: ChangedFile, note: str | None
     ) -> bool:
         """Return whether the present text of a note that the link opens names an image.
 
@@ -92,7 +92,7 @@ class ShownImages:
         return False
 
     async def _shows(
-        self, link: ReadableLink, site: SiteMap, file: ChangedFile | None, image: ChangedFile
+        self, link: ReadableLink, site: WorkspaceMap, file: ChangedFile | None, image: ChangedFile
     ) -> bool:
         """Return whether the present text of a note names an image."""
         if file is None:
@@ -106,7 +106,7 @@ class ShownImages:
         return image.file_id in shown
 
     async def _images_of(
-        self, link: ReadableLink, site: SiteMap, file: ChangedFile
+        self, link: ReadableLink, site: WorkspaceMap, file: ChangedFile
     ) -> frozenset[FileId]:
         source = TextSource(link.workspace, file.file_id, file.content, file.digest)
         try:
@@ -178,7 +178,7 @@ class PublishedReading:
         pages: Callable[[], Awaitable[PublishedPages]],
         composer: ViewComposer,
         renderings: Renderings,
-        sites: Sites,
+        sites: WorkspaceMaps,
         cleaned: Callable[[BlobKey], Awaitable[ImageVariant]],
         tickets: Tickets,
         passwords: Passwords,

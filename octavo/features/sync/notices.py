@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 import trio
 from antechamber.asgi import Extension, Receive, Scope, Send, extension_of
-from antechamber.client_network import client_network
+from antechamber.network_prefix import network_prefix
 from antechamber.request_id import RULE
 from antechamber.websocket import Frame, ServerWebSocket, WebSockets
 from antechamber.websocket.shared_timer import SharedTimer
@@ -194,7 +194,7 @@ class NoticeSocket:
         # Only they are kept, for as long as the stream lasts.
         headers = credential_headers(context.scope["headers"])
         # Authentication may wait as well: for the client, not for whom the task served before.
-        working_for.set(client_network(client_of(context.scope)))
+        working_for.set(network_prefix(client_of(context.scope)))
         try:
             caller = await self._authenticator.identify(headers, changes=True)
         except StoreUnavailable as error:

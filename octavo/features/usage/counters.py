@@ -70,8 +70,8 @@ class Counter:
         return counted
 
 
-class Asked(NamedTuple):
-    """What totals belong to that are being read.
+class TotalsQuery(NamedTuple):
+    """Identifies the query that a set of totals answers.
 
     Attributes:
         account_ids: accounts that may not exist.
@@ -225,7 +225,7 @@ class UsageCounters:
         self._writes_stored += self._writes_sending
         self._writes_sending = 0
 
-    def adopt(self, totals: UsageTotals, asked: Asked, until: float) -> None:
+    def adopt(self, totals: UsageTotals, asked: TotalsQuery, until: float) -> None:
         """Use totals until a time; do nothing if the month or limits have changed since `ask`."""
         if (asked.month, asked.generation) != (self.month, self._generation):
             return
@@ -239,9 +239,9 @@ class UsageCounters:
         self.installation.stored, self._writes_stored = totals.installation
         self.installation.until = until
 
-    def ask(self, account_ids: tuple[AccountId, ...] = ()) -> Asked:
+    def ask(self, account_ids: tuple[AccountId, ...] = ()) -> TotalsQuery:
         """Return what totals that are read from now on belong to."""
-        return Asked(account_ids, self.month, self._generation)
+        return TotalsQuery(account_ids, self.month, self._generation)
 
     def expire(self, account_id: AccountId) -> None:
         """Have the limits of an account read again; totals that are being read are not used."""

@@ -7,7 +7,7 @@ from greenroom import Supervisor, WorkerContext, WorkerSpec
 
 from octavo.access.entropy import new_id, now
 from octavo.features.usage.meter import UsageMeter
-from octavo.features.usage.storage import StorageRoom
+from octavo.features.usage.storage import StorageQuota
 from octavo.model.usage import DownloadLimits, InstallationLimits
 from octavo.settings import Settings
 from octavo.store import Store
@@ -20,7 +20,7 @@ class UsageParts(NamedTuple):
     """What limits the use of the installation."""
 
     meter: UsageMeter
-    storage: StorageRoom
+    storage: StorageQuota
 
 
 def add_usage(root: Supervisor, settings: Settings, store: Store, *, shared: bool) -> UsageParts:
@@ -47,4 +47,4 @@ def add_usage(root: Supervisor, settings: Settings, store: Store, *, shared: boo
         await meter.flush()
 
     root.add(WorkerSpec("usage", write_usage, drain_timeout=DRAIN_SECONDS))
-    return UsageParts(meter, StorageRoom(store, shared=shared))
+    return UsageParts(meter, StorageQuota(store, shared=shared))

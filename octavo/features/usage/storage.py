@@ -48,7 +48,7 @@ class _Owners(NamedTuple):
     until: float
 
 
-class StorageRoom:
+class StorageQuota:
     """Knows how much the files of a workspace may grow.
 
     Args:
@@ -66,7 +66,7 @@ class StorageRoom:
         # Incremented by `forget`: results of reads that began before are not cached.
         self._generation = 0
 
-    async def room(self, workspace_id: WorkspaceId) -> int | None:
+    async def remaining(self, workspace_id: WorkspaceId) -> int | None:
         """Return by how many bytes the files of a workspace may grow; None without a limit.
 
         It may be negative. Raises `octavo.store.StoreUnavailable`.
@@ -84,7 +84,7 @@ class StorageRoom:
 
         Raises also `octavo.store.StoreUnavailable`.
         """
-        room = await self.room(workspace_id)
+        room = await self.remaining(workspace_id)
         if room is not None and growth > max(0, room):
             raise StorageLimitReached
 

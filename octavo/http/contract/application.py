@@ -16,8 +16,8 @@ from urllib.parse import quote
 import trio
 from antechamber.asgi import Application as ASGIApplication
 from antechamber.asgi import Receive, Scope, Send, extension_of
-from antechamber.client_network import client_network
 from antechamber.error_boundary import only
+from antechamber.network_prefix import network_prefix
 from antechamber.rejection import ClientGone
 from antechamber.request_id import RULE
 from greenroom import unwrap
@@ -319,7 +319,7 @@ class Application:
         """Let the fallback respond."""
         scope = context.scope
         assert self._fallback is not None
-        self._serving(client_network(client_of(scope)))
+        self._serving(network_prefix(client_of(scope)))
         reservation = Reservation(self._memory, context.client, context.exchange)
         forwarded = with_reservation(
             forwarded_scope(scope, context.request_id, context.refused), reservation

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Literal, cast
 
 from antechamber.asgi import Extension, Receive
-from antechamber.client_network import client_network
+from antechamber.network_prefix import network_prefix
 from antechamber.response import FixedHeaders
 from greenroom import unwrap
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -223,7 +223,7 @@ class Endpoint:
             resize = call.hold.resize if must_respond else call.hold.grow
             resize(counted)
         elif counted:
-            held = self._memory.count if must_respond else self._memory.hold
+            held = self._memory.reserve_unchecked if must_respond else self._memory.hold
             call.hold = held(call.holder, counted)
 
     async def perform(
@@ -275,10 +275,10 @@ class Endpoint:
     ) -> object:
         operation, scope = self.operation, call.scope
         # Authentication may wait as well: for the client, not for whom the task served before.
-        self._serving(client_network(call.holder))
+        self._serving(network_prefix(call.holder))
         if self._authenticator is not None:
             self._admit(call, call.principal or await self._authenticator.authenticate(call))
-            self._serving(client_network(call.holder))
+            self._serving(network_prefix(call.holder))
         if self._limiter is not None and operation.rate is not None:
             await self._limiter.admit(operation.rate, call)
         arguments: dict[str, object] = {}

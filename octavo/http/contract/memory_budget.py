@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import TracebackType
 
 import trio
-from antechamber.client_network import client_network
+from antechamber.network_prefix import network_prefix
 
 from octavo.http.contract.problems import ServerBusy
 
@@ -141,7 +141,7 @@ class MemoryBudget:
     """The memory budget; it keeps no state of clients without a reservation.
 
     A holder is an account, or the address of a client, which counts as its
-    `antechamber.client_network`. A holder without a reservation may exceed ``per_client``,
+    `antechamber.network_prefix`. A holder without a reservation may exceed ``per_client``,
     and one that is alone may exceed ``total``: every valid request can be served, though not always
     at the same time as others. Beside others, a reservation leaves as many bytes free as it takes,
     up to an eighth of all, so that small ones find room beside large ones.
@@ -183,20 +183,20 @@ class MemoryBudget:
 
         ``own`` is what the same request has reserved already.
         """
-        network = client_network(client)
+        network = network_prefix(client)
         # New requests leave room for the waiting ones, which they could starve otherwise.
         spare = STEP if self._waiting else 0
         if not self._make_room(network, size, spare, own):
             raise ServerBusy
         return self._take(network, size)
 
-    def count(self, client: str | None, size: int) -> Hold:
+    def reserve_unchecked(self, client: str | None, size: int) -> Hold:
         """Reserve ``size`` bytes even without room, for a response that must be sent."""
-        return self._take(client_network(client), size)
+        return self._take(network_prefix(client), size)
 
     def require_room(self, client: str | None, size: int) -> None:
         """Raise `ServerBusy` unless ``size`` bytes could be reserved now."""
-        if self.held and not self._make_room(client_network(client), size):
+        if self.held and not self._make_room(network_prefix(client), size):
             raise ServerBusy
 
     async def wait(self, client: str | None, size: int) -> Hold:
@@ -205,7 +205,7 @@ class MemoryBudget:
         The caller must hold no reservation, or all callers could wait for each other. The requests
         of one client are served in order, and clients in turn. When cancelled, nothing is reserved.
         """
-        network = client_network(client)
+        network = network_prefix(client)
         return await self._wait(network, size, self._last_refusal(network))
 
     async def wait_briefly(self, client: str | None, size: int) -> Hold:
@@ -213,7 +213,7 @@ class MemoryBudget:
 
         Those of one client that wait together are refused one after another.
         """
-        network = client_network(client)
+        network = network_prefix(client)
         refused_at = max(
             trio.current_time() + ROOM_SECONDS, self._last_refusal(network) + REFUSAL_SECONDS
         )

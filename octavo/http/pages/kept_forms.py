@@ -10,9 +10,9 @@ from quart import Response, request
 
 from octavo.features.publishing.composition import name_of
 from octavo.http.contract.problems import ConsentRequired, Problem
+from octavo.http.pages.form_errors import FormErrors
 from octavo.http.pages.forms import Form
 from octavo.http.pages.responses import CONSENT, show
-from octavo.http.pages.trouble import Trouble
 
 STAMP = "stamp"
 """The parameter with the stamp in the address of a form with a long text."""
@@ -29,7 +29,7 @@ async def sign_in_again(
     following: str,
     *,
     address: str = "",
-    trouble: Trouble | None = None,
+    trouble: FormErrors | None = None,
 ) -> Response:
     """Return the page on which a person signs in again; it has the fields of the form.
 
@@ -62,7 +62,9 @@ async def not_saved(
         remedy = "Read and accept them in another window, then come back here and try again."
     return await show(
         "not_saved.html",
-        trouble=Trouble(problem.status, problem.detail, headers=problem.headers, code=problem.code),
+        trouble=FormErrors(
+            problem.status, problem.detail, headers=problem.headers, code=problem.code
+        ),
         kept=given,
         following=following,
         token=token,

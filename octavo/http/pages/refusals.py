@@ -26,10 +26,10 @@ from octavo.http.contract.problems import (
     UnsupportedMediaType,
 )
 from octavo.http.file_schemas import WorkspaceSchema
+from octavo.http.pages.form_errors import text_of
 from octavo.http.pages.forms import FormUnreadable, OldForm
 from octavo.http.pages.preferences import prefers_document
 from octavo.http.pages.responses import HOME, page_of_form, show
-from octavo.http.pages.trouble import text_of
 from octavo.http.pages.workspace_paths import LIST
 
 _BY_STATUS: dict[int, type[Problem]] = {

@@ -10,10 +10,10 @@ from octavo.http.contract.application import report_refusal
 from octavo.http.contract.problems import (
     Header,
 )
+from octavo.http.pages.form_errors import FormErrors
 from octavo.http.pages.long_texts import body_of
 from octavo.http.pages.messages import message_cookie
 from octavo.http.pages.redirects import is_external_redirect
-from octavo.http.pages.trouble import Trouble
 
 if TYPE_CHECKING:
     from antechamber.asgi import Scope
@@ -29,7 +29,7 @@ _SEE_OTHER = 303
 async def show(
     template: str,
     *,
-    trouble: Trouble | None = None,
+    trouble: FormErrors | None = None,
     status: int = 200,
     **context: object,
 ) -> Response:
@@ -40,7 +40,7 @@ async def show(
     if trouble is not None:
         status = trouble.status
         report(trouble.code)
-    context["trouble"] = trouble or Trouble(200)
+    context["trouble"] = trouble or FormErrors(200)
     # With what the application adds to every page.
     await current_app.update_template_context(context)
     page = current_app.jinja_env.get_template(template).render(context)

@@ -2,8 +2,8 @@
 
 from octavo.http.contract.problems import NotFound
 from octavo.http.file_schemas import WorkspaceList, WorkspaceSchema
+from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME
-from octavo.http.pages.site import Visitor
 
 LIST = "/api/workspaces"
 

@@ -40,7 +40,7 @@ _BYTES_OF_A_STRUCT = 6
 _NONE = -1
 
 
-class Loading(NamedTuple):
+class LoadCost(NamedTuple):
     """The cost of loading a document: ``steps``, for ``pieces`` of unsplit text or deletion."""
 
     steps: int
@@ -76,7 +76,7 @@ def integration_steps(state: bytes, update: bytes, maximum: int = MAX_STEPS) -> 
     return integration.steps
 
 
-def loading(*updates: bytes, maximum: int = MAX_STEPS) -> Loading:
+def loading(*updates: bytes, maximum: int = MAX_STEPS) -> LoadCost:
     """Return the cost of loading the document that ``updates`` make; see `integration_steps`."""
     brought = update_contents(updates)
     structs = [*chain.from_iterable(each.structs for each in brought)]
@@ -85,7 +85,7 @@ def loading(*updates: bytes, maximum: int = MAX_STEPS) -> Loading:
     integration = _Integration(structs, ranges, maximum)
     integration.put(structs)
     integration.mark(ranges)
-    return Loading(integration.steps + integration.joining(), integration.pieces)
+    return LoadCost(integration.steps + integration.joining(), integration.pieces)
 
 
 class _Integration:

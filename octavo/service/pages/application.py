@@ -55,6 +55,7 @@ from octavo.http.pages.form_stamps import FormStamps
 from octavo.http.pages.forms import FormConnection
 from octavo.http.pages.frame import add_frame, for_everybody
 from octavo.http.pages.long_texts import add_long_texts
+from octavo.http.pages.page_registry import PageRegistry
 from octavo.http.pages.preferences import accepts_gzip
 from octavo.http.pages.reference import reference, spans
 from octavo.http.pages.refusals import as_problem, refusal
@@ -67,7 +68,6 @@ from octavo.http.pages.responses import (
     show,
     sign_in_first,
 )
-from octavo.http.pages.site import Site
 from octavo.http.pages.static_files import StaticFile, page_files
 from octavo.http.pages.templates import forget_pages
 from octavo.model.etag import parse_entity_tags
@@ -203,7 +203,7 @@ def pages(
 
     add_frame(app, now)
     add_long_texts(app, new_entropy)
-    site = Site(app, perform, public_url=public_url, new_entropy=new_entropy, stamps=stamps)
+    site = PageRegistry(app, perform, public_url=public_url, new_entropy=new_entropy, stamps=stamps)
     add_register_pages(site, opens, invited_into, legal)
     add_sign_in_pages(site, opens)
     add_password_reset_pages(site, reset_opens)

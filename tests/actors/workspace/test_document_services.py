@@ -17,7 +17,7 @@ from octavo.actors.workspace.document_services import (
     Threads,
     read_current,
 )
-from octavo.actors.workspace.messages import FollowTexts, MissingUpdate
+from octavo.actors.workspace.messages import GetUpdateSince, RebuildDocuments
 from octavo.actors.workspace.planning import INLINE_BYTES, Planner
 from octavo.store import Script
 from octavo.store.fair_turns import working_for
@@ -74,7 +74,7 @@ class Folder:
             for each in files
         ]
 
-    async def follow(self, message: FollowTexts) -> bool:
+    async def follow(self, message: RebuildDocuments) -> bool:
         self.followed.append(len(message.file_ids))
         if self.succeeds:
             self.unread = False
@@ -119,7 +119,7 @@ async def test_texts_are_freed_while_documents_follow() -> None:
         read.append(weakref.ref(found))
         return found
 
-    async def follow(message: FollowTexts) -> bool:
+    async def follow(message: RebuildDocuments) -> bool:
         assert [each() for each in read] == [None]
         return await folder.follow(message)
 
@@ -153,7 +153,7 @@ async def test_few_actors_have_long_documents_in_memory_at_once(
             monkeypatch.setattr(store, "read_much", read)
             async with trio.open_nursery() as nursery:
                 for each in vaults:
-                    missing = MissingUpdate(FileId(each), Epoch(""), b"\0")
+                    missing = GetUpdateSince(FileId(each), Epoch(""), b"\0")
                     nursery.start_soon(rig.directory.ask, each, missing)
     assert most.count(LOADED_AT_ONCE) > 0
     assert max(most) == LOADED_AT_ONCE
@@ -175,13 +175,13 @@ async def test_actor_brings_few_documents_up_to_date_at_once(
         await rig.push(*[note(each, f"{each}.md") for each in files])
 
         async def ask(file_id: FileId) -> None:
-            missing = MissingUpdate(file_id, Epoch(""), b"\0")
+            missing = GetUpdateSince(file_id, Epoch(""), b"\0")
             assert await rig.directory.ask(VAULT, missing) is not None
 
         async with trio.open_nursery() as nursery:
             for each in files:
                 nursery.start_soon(ask, each)
-            follow = FollowTexts(tuple(files[:5]))
+            follow = RebuildDocuments(tuple(files[:5]))
             nursery.start_soon(rig.directory.ask, VAULT, follow)
     assert sum(at_once) == 25
     assert max(at_once) <= FOLLOWED_AT_ONCE

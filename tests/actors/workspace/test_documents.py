@@ -12,10 +12,10 @@ from octavo_rules.documents.state_vector import read_state_vector
 from octavo_rules.identity import Epoch, FileId
 from octavo_rules.refusal import DocumentMalformed, DocumentTooLarge, EpochMismatch
 
-from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, MissingUpdate
+from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, GetUpdateSince
 from octavo.features.links.sql import link_rewrite, link_view
 from octavo.model.documents import limits
-from octavo.model.documents.integration import Loading
+from octavo.model.documents.integration import LoadCost
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.files.changeset import UpdateFile
 from octavo.model.refusal import TooManyFiles, UnrenderableNote
@@ -44,7 +44,7 @@ def save_of(device: Device, file: str = "a") -> SaveNote:
 
 
 async def lacking(rig: Rig, device: Device, file: str = "a") -> DocumentUpdate:
-    asked = MissingUpdate(FileId(file), Epoch(device.epoch), device.vector())
+    asked = GetUpdateSince(FileId(file), Epoch(device.epoch), device.vector())
     found = await rig.directory.ask(VAULT, asked)
     assert found is not None
     return found
@@ -336,9 +336,9 @@ async def test_document_with_costly_history_from_small_saves_discards_it(
     monkeypatch.setattr(limits, "MAX_STEPS", 40)
     counted: list[int] = []
 
-    def loading(state: bytes) -> Loading:
+    def loading(state: bytes) -> LoadCost:
         counted.append(len(state))
-        return Loading(steps=41 if len(counted) == 3 else 40, pieces=len(counted))
+        return LoadCost(steps=41 if len(counted) == 3 else 40, pieces=len(counted))
 
     monkeypatch.setattr(limits, "loading", loading)
     async with serving() as rig:
@@ -516,7 +516,7 @@ async def test_note_older_than_a_limit_does_not_prevent_moves_of_others() -> Non
 
 async def test_purged_file_has_no_document_to_miss() -> None:
     async with serving() as rig:
-        asked = MissingUpdate(A, Epoch("none"), b"\0")
+        asked = GetUpdateSince(A, Epoch("none"), b"\0")
         assert await rig.directory.ask(VAULT, asked) is None
 
 

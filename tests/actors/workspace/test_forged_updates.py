@@ -16,7 +16,7 @@ from octavo_rules.documents.state_vector import LONG_BYTES
 from octavo_rules.identity import ContentId, Epoch, FileId
 from octavo_rules.refusal import EpochMismatch
 
-from octavo.actors.workspace.messages import ChangesetRefused, FollowTexts
+from octavo.actors.workspace.messages import ChangesetRefused, RebuildDocuments
 from octavo.actors.workspace.planning import INLINE_BYTES
 from octavo.documents import LiveDocument, document_batch, merged
 from octavo.documents.batch_document import BatchDocument
@@ -137,7 +137,7 @@ async def drift(seed: int) -> tuple[str | None, str | None] | None:
                 continue
             forger.accepted()
             if (drawn := random.random()) < 0.2:
-                await random.choice([rig, other]).directory.ask(VAULT, FollowTexts((A,)))
+                await random.choice([rig, other]).directory.ask(VAULT, RebuildDocuments((A,)))
             elif drawn < 0.4:
                 await engine.write(prune)
             stored, expected = await stored_text(engine), await text_of(rig, "a")
@@ -170,7 +170,7 @@ async def test_next_update_belongs_to_the_document_as_it_was_stored_whole(stores
             await store.write(prune)
         else:
             rig = here if stores == "the same process" else there
-            await rig.directory.ask(VAULT, FollowTexts((B,)))
+            await rig.directory.ask(VAULT, RebuildDocuments((B,)))
         await here.push(SaveNote(B, epoch, bytes.fromhex(UNLIKE)))
         assert await stored_text(store, B) == await text_of(here, "b") == "abaababacabc"
         device = await device_of(there, file="b")
@@ -236,7 +236,7 @@ async def test_document_that_was_stored_whole_is_compared_before_parts_are_given
         offline = await device_of(rig)
         for update in ALIKE_ONCE:
             if update is None:
-                await rig.directory.ask(VAULT, FollowTexts((A,)))
+                await rig.directory.ask(VAULT, RebuildDocuments((A,)))
             else:
                 await rig.push(SaveNote(A, Epoch(offline.epoch), bytes.fromhex(update)))
             if update == ALIKE_ONCE[0]:

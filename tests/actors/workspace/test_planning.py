@@ -10,7 +10,7 @@ from octavo_rules.changes import SaveNote
 from octavo_rules.identity import Epoch, FileId, MutationId
 
 from octavo.actors.workspace.document_services import DocumentServices
-from octavo.actors.workspace.messages import MissingUpdate, Push
+from octavo.actors.workspace.messages import GetUpdateSince, Push
 from octavo.actors.workspace.planning import INLINE_BYTES, INLINE_CACHED_BYTES, INLINE_UPDATE_BYTES
 from octavo.model.files.changeset import Changeset, fingerprint
 from tests.actors.workspace.test_documents import device_of, save_of
@@ -103,7 +103,7 @@ async def test_many_questions_for_a_large_document_are_answered_in_a_thread(
         device.insert(0, "some words ")
         await rig.push(save_of(device))
         before = noted.count
-        asked = MissingUpdate(FileId("a"), Epoch(device.epoch), device.vector())
+        asked = GetUpdateSince(FileId("a"), Epoch(device.epoch), device.vector())
         async with trio.open_nursery() as nursery:
             for _ in range(count):
                 nursery.start_soon(rig.directory.ask, VAULT, asked)

@@ -10,12 +10,12 @@ from octavo_rules.documents.document import MergeUpdates
 from octavo_rules.identity import FileId, Position, RevisionId
 
 from octavo.actors.workspace.document_services import read_current
-from octavo.actors.workspace.messages import FollowTexts
+from octavo.actors.workspace.messages import RebuildDocuments
 from octavo.documents import merged
 from octavo.features.history.rules.retention import Retention
 from octavo.features.history.sql.history_pruning import FileKey, prune_file
 from octavo.model.documents import limits, update_log
-from octavo.model.documents.integration import UNITS_A_STEP, Loading
+from octavo.model.documents.integration import UNITS_A_STEP, LoadCost
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.files.changeset import DeleteFile, RestoreFile
 from octavo.store import Store, Transaction
@@ -133,7 +133,7 @@ async def test_devices_that_go_on_saving_keep_nobody_from_reading() -> None:
             await rig.push(save_of(busy))
             return await rig.store.read(whole_file(VAULT, FileId("a"), merge))
 
-        async def follow(message: FollowTexts) -> bool:
+        async def follow(message: RebuildDocuments) -> bool:
             await rig.directory.ask(VAULT, message)
             return True
 
@@ -156,7 +156,7 @@ async def test_document_that_can_not_be_stored_whole_is_read_all_the_same() -> N
         epoch = (await device_of(rig)).epoch
         await type_words(rig, " 3")
 
-        async def follow(_: FollowTexts) -> bool:
+        async def follow(_: RebuildDocuments) -> bool:
             # As on a full disk.
             return False
 
@@ -304,7 +304,7 @@ async def test_document_whose_pieces_were_counted_is_stored_whole(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(limits, "MAX_STEPS", 40)
-    monkeypatch.setattr(limits, "loading", lambda _: Loading(steps=1, pieces=1))
+    monkeypatch.setattr(limits, "loading", lambda _: LoadCost(steps=1, pieces=1))
     async with serving() as rig:
         await rig.push(note("a", "a.md", "start"))
         device = await device_of(rig)

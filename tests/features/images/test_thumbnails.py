@@ -13,7 +13,7 @@ from octavo_rules.identity import Digest
 from octavo.features.images.image_work import ImageWork, WrittenFile
 from octavo.features.images.thumbnails import AT_ONCE, ImageVariant, Thumbnails
 from octavo.features.usage.meter import UsageMeter
-from octavo.features.usage.storage import StorageRoom
+from octavo.features.usage.storage import StorageQuota
 from octavo.store.blobs import BlobKey, BlobMissing
 from octavo.store.queries import blobs
 from octavo.store.sqlite import InlineStore, open_inline
@@ -61,7 +61,7 @@ async def rig(engine: InlineStore) -> AsyncIterator[ImagesRig]:
         new_id=sources.new_id,
         new_entropy=sources.new_entropy,
         meter=UsageMeter(engine, now=sources.now, writer_id=sources.new_id()),
-        storage=StorageRoom(engine),
+        storage=StorageQuota(engine),
     ) as made:
         yield made
 

@@ -7,7 +7,7 @@ import pytest
 from octavo.features.images.sql import Upload
 from octavo.features.images.uploading import ImageUploads
 from octavo.features.usage.meter import UsageMeter
-from octavo.features.usage.storage import StorageRoom
+from octavo.features.usage.storage import StorageQuota
 from octavo.store.sqlite import InlineStore, open_inline
 from tests.fakes.identity_fixture import PredictableSources
 from tests.fakes.image_files import encoded, opened, personal_exif, picture
@@ -34,7 +34,7 @@ async def rig(engine: InlineStore, *, removes_metadata: bool) -> AsyncIterator[I
         new_id=sources.new_id,
         new_entropy=sources.new_entropy,
         meter=UsageMeter(engine, now=sources.now, writer_id=sources.new_id()),
-        storage=StorageRoom(engine),
+        storage=StorageQuota(engine),
         removes_metadata=removes_metadata,
     ) as made:
         yield made

@@ -4,13 +4,13 @@ import pytest
 from octavo_rules.identity import FileId, RevisionId
 
 from octavo.features.notes.member_notes import address_of, missing_path
-from octavo.features.publishing.site_map import SiteMap
 from octavo.features.publishing.sql.site_changes import ChangedFile
+from octavo.features.publishing.workspace_map import WorkspaceMap
 from octavo.render.references import FileReference, ImageAddress, LinkAddress
 
 
-def site() -> SiteMap:
-    made = SiteMap()
+def site() -> WorkspaceMap:
+    made = WorkspaceMap()
     for number, path in enumerate(("Kitchen/Tea.md", "Ben.md", "attachments/cup.png")):
         is_note = path.endswith(".md")
         made.put(

@@ -7,17 +7,17 @@ from octavo_rules.identity import FileId
 
 from octavo.features.publishing.composition import ViewComposer, body_of, placeholders
 from octavo.features.publishing.rules import LinkTarget
-from octavo.features.publishing.site_map import SiteMap
+from octavo.features.publishing.workspace_map import WorkspaceMap
 from octavo.render.note import render_note
 from tests.features.publishing.test_rules_ticket import LINK
-from tests.features.publishing.test_site_map import head, site_of
+from tests.features.publishing.test_workspace_map import head, site_of
 
 PLACES = placeholders(bytes(32))
 FOLDER = replace(LINK, target=LinkTarget("folder", None, "tea"))
 NOTE = replace(LINK, target=LinkTarget("note", FileId("1"), ""))
 
 
-def site() -> SiteMap:
+def site() -> WorkspaceMap:
     return site_of(
         head("1", "tea/a.md"),
         head("2", "tea/x/b c.md"),

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 import pytest
-from antechamber.client_network import client_network
+from antechamber.network_prefix import network_prefix
 from octavo_rules.identity import AccountId
 
 from octavo.access.audit import Audit
@@ -45,7 +45,7 @@ async def reported(api: NotesApi) -> Reported:
         api.store,
         now=sources.now,
         new_id=sources.new_audit_id,
-        network=client_network,
+        network=network_prefix,
         log=lambda _: None,
     )
     reports = LinkReports(

@@ -5,19 +5,19 @@ import trio
 import trio.testing
 from trio.testing import MockClock
 
-from octavo.features.usage.storage import FRESH_SECONDS, StorageRoom
+from octavo.features.usage.storage import FRESH_SECONDS, StorageQuota
 from octavo.model.usage import StorageLimitReached
 from tests.fakes.usage_rig import ANN, BEN, HERE, THERE, UsageRig
 
 
 async def test_workspace_of_unlimited_owners_has_no_limit(rig: UsageRig) -> None:
     await rig.workspace(size=1000)
-    storage = StorageRoom(rig.store)
-    assert await storage.room(HERE) is None
+    storage = StorageQuota(rig.store)
+    assert await storage.remaining(HERE) is None
     await storage.require(HERE, 1 << 60)
     reads = rig.store.reads
     storage.grew(HERE, 1000)
-    assert await storage.room(HERE) is None
+    assert await storage.remaining(HERE) is None
     assert rig.store.reads == reads
 
 
@@ -25,15 +25,15 @@ async def test_workspaces_of_an_owner_share_its_limit(rig: UsageRig) -> None:
     await rig.account(storage=100)
     await rig.workspace(HERE, size=30)
     await rig.workspace(THERE, size=20)
-    storage = StorageRoom(rig.store)
-    assert [await storage.room(each) for each in (HERE, THERE)] == [50, 50]
+    storage = StorageQuota(rig.store)
+    assert [await storage.remaining(each) for each in (HERE, THERE)] == [50, 50]
     storage.grew(HERE, 40)
-    assert [await storage.room(each) for each in (HERE, THERE)] == [10, 10]
+    assert [await storage.remaining(each) for each in (HERE, THERE)] == [10, 10]
     await storage.require(THERE, 10)
     with pytest.raises(StorageLimitReached):
         await storage.require(THERE, 11)
     storage.grew(THERE, -20)
-    assert await storage.room(HERE) == 30
+    assert await storage.remaining(HERE) == 30
 
 
 async def test_every_owner_needs_room(rig: UsageRig) -> None:
@@ -47,8 +47,8 @@ async def test_every_owner_needs_room(rig: UsageRig) -> None:
         HERE,
         BEN,
     )
-    storage = StorageRoom(rig.store)
-    assert [await storage.room(each) for each in (HERE, THERE)] == [10, 10]
+    storage = StorageQuota(rig.store)
+    assert [await storage.remaining(each) for each in (HERE, THERE)] == [10, 10]
 
 
 async def test_other_members_need_no_room(rig: UsageRig) -> None:
@@ -60,23 +60,23 @@ async def test_other_members_need_no_room(rig: UsageRig) -> None:
         HERE,
         BEN,
     )
-    assert await StorageRoom(rig.store).room(HERE) is None
+    assert await StorageQuota(rig.store).remaining(HERE) is None
 
 
 async def test_stricter_of_both_limits_counts(rig: UsageRig) -> None:
     await rig.account(storage=100)
     await rig.execute("UPDATE accounts SET controls_storage_limit = 40")
     await rig.workspace(size=30)
-    assert await StorageRoom(rig.store).room(HERE) == 10
+    assert await StorageQuota(rig.store).remaining(HERE) == 10
     await rig.execute("UPDATE accounts SET storage_limit = NULL")
-    assert await StorageRoom(rig.store).room(HERE) == 10
+    assert await StorageQuota(rig.store).remaining(HERE) == 10
 
 
 async def test_files_beyond_the_limit_may_not_grow_but_stay(rig: UsageRig) -> None:
     await rig.account(storage=10)
     await rig.workspace(size=30)
-    storage = StorageRoom(rig.store)
-    assert await storage.room(HERE) == -20
+    storage = StorageQuota(rig.store)
+    assert await storage.remaining(HERE) == -20
     await storage.require(HERE, 0)
     await storage.require(HERE, -5)
     with pytest.raises(StorageLimitReached):
@@ -88,12 +88,12 @@ async def test_figures_are_read_again_after_some_seconds(
 ) -> None:
     await rig.account(storage=100)
     await rig.workspace(size=30)
-    storage = StorageRoom(rig.store)
-    assert await storage.room(HERE) == 70
+    storage = StorageQuota(rig.store)
+    assert await storage.remaining(HERE) == 70
     await rig.execute("UPDATE workspaces SET size = 50")
-    assert await storage.room(HERE) == 70
+    assert await storage.remaining(HERE) == 70
     await trio.sleep(FRESH_SECONDS)
-    assert await storage.room(HERE) == 50
+    assert await storage.remaining(HERE) == 50
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -101,62 +101,62 @@ async def test_lack_of_a_limit_is_read_again_when_others_may_set_one(
     rig: UsageRig, autojump_clock: MockClock, shared: bool
 ) -> None:
     await rig.workspace(size=30)
-    storage = StorageRoom(rig.store, shared=shared)
-    assert await storage.room(HERE) is None
+    storage = StorageQuota(rig.store, shared=shared)
+    assert await storage.remaining(HERE) is None
     await rig.account(storage=40)
     await trio.sleep(FRESH_SECONDS)
-    assert await storage.room(HERE) == (10 if shared else None)
+    assert await storage.remaining(HERE) == (10 if shared else None)
 
 
 async def test_changed_limit_applies_to_the_next_change(rig: UsageRig) -> None:
     await rig.workspace(size=30)
-    storage = StorageRoom(rig.store)
-    assert await storage.room(HERE) is None
+    storage = StorageQuota(rig.store)
+    assert await storage.remaining(HERE) is None
     await rig.account(storage=40)
     storage.forget_account(ANN)
-    assert await storage.room(HERE) == 10
+    assert await storage.remaining(HERE) == 10
 
 
 async def test_limit_changed_while_it_is_read_applies_to_the_next_change(rig: UsageRig) -> None:
     await rig.workspace(size=30)
-    storage = StorageRoom(rig.store)
+    storage = StorageQuota(rig.store)
     rig.store.release_reads = trio.Event()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(storage.room, HERE)
+        nursery.start_soon(storage.remaining, HERE)
         await trio.testing.wait_all_tasks_blocked()
         await rig.account(storage=40)
         storage.forget_account(ANN)
         rig.store.release_reads.set()
-    assert await storage.room(HERE) == 10
+    assert await storage.remaining(HERE) == 10
 
 
 async def test_new_owner_counts_from_the_next_change(rig: UsageRig) -> None:
     await rig.account(BEN, storage=40)
     await rig.workspace(HERE, size=30)
     await rig.workspace(THERE, BEN, size=5)
-    storage = StorageRoom(rig.store)
-    assert [await storage.room(each) for each in (HERE, THERE)] == [None, 35]
+    storage = StorageQuota(rig.store)
+    assert [await storage.remaining(each) for each in (HERE, THERE)] == [None, 35]
     await rig.execute("UPDATE members SET account_id = $1::uuid", BEN)
     storage.forget_workspace(HERE)
     storage.forget_account(BEN)
-    assert [await storage.room(each) for each in (HERE, THERE)] == [5, 5]
+    assert [await storage.remaining(each) for each in (HERE, THERE)] == [5, 5]
 
 
 async def test_deleted_workspace_frees_the_storage_of_its_owner(rig: UsageRig) -> None:
     await rig.account(storage=40)
     await rig.workspace(HERE, size=30)
     await rig.workspace(THERE, size=5)
-    storage = StorageRoom(rig.store)
-    assert [await storage.room(each) for each in (HERE, THERE)] == [5, 5]
+    storage = StorageQuota(rig.store)
+    assert [await storage.remaining(each) for each in (HERE, THERE)] == [5, 5]
     await rig.execute("DELETE FROM workspaces WHERE id = $1::uuid", HERE)
     storage.forget_workspace(HERE)
-    assert await storage.room(THERE) == 35
+    assert await storage.remaining(THERE) == 35
 
 
 async def test_cache_is_bounded(rig: UsageRig) -> None:
     await rig.account(storage=40)
     await rig.workspace(HERE, size=30)
     await rig.workspace(THERE, size=5)
-    storage = StorageRoom(rig.store, maximum=1)
+    storage = StorageQuota(rig.store, maximum=1)
     for _ in range(3):
-        assert [await storage.room(each) for each in (HERE, THERE)] == [5, 5]
+        assert [await storage.remaining(each) for each in (HERE, THERE)] == [5, 5]

@@ -263,13 +263,13 @@ async def test_import_whose_room_is_used_meanwhile_can_be_completed_again(
     files = {f"{number}.md": f"{number}" * 10 for number in range(5)}
     assert (await given.send(1, archive(files))).status == 200
     await limit(api, 50)
-    workspace_id, room = WorkspaceId(api.workspace_id), api.storage.room
+    workspace_id, room = WorkspaceId(api.workspace_id), api.storage.remaining
 
     async def enough_at_first(_: WorkspaceId) -> int | None:
-        monkeypatch.setattr(api.storage, "room", room)
+        monkeypatch.setattr(api.storage, "remaining", room)
         return 50
 
-    monkeypatch.setattr(api.storage, "room", enough_at_first)
+    monkeypatch.setattr(api.storage, "remaining", enough_at_first)
     await room(workspace_id)
     api.storage.grew(workspace_id, 25)
     response = await given.complete()

@@ -322,7 +322,7 @@ async def test_response_to_a_committed_change_is_sent_without_memory(taken: int)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(change)
         await trio.testing.wait_all_tasks_blocked()
-        with texts.budget.count(CLIENT, STEP):
+        with texts.budget.reserve_unchecked(CLIENT, STEP):
             texts.go_on.set()
             await trio.testing.wait_all_tasks_blocked()
             assert responses[0].json() == {"text": TEXT}
@@ -346,7 +346,7 @@ async def test_response_of_an_operation_that_reads_is_refused_unless_it_changed_
     async with trio.open_nursery() as nursery:
         nursery.start_soon(look)
         await trio.testing.wait_all_tasks_blocked()
-        with texts.budget.count(CLIENT, STEP):
+        with texts.budget.reserve_unchecked(CLIENT, STEP):
             texts.go_on.set()
             await trio.testing.wait_all_tasks_blocked()
     assert [each.status for each in responses] == [200 if changes else 503]
@@ -564,7 +564,7 @@ async def test_page_that_has_memory_does_not_wait_for_more(
     await own.reserve(COUNTED)
     # A request may need any number, if its client has no other.
     await own.reserve(STEP)
-    with budget.count("192.0.2.2", COUNTED), pytest.raises(ServerBusy):
+    with budget.reserve_unchecked("192.0.2.2", COUNTED), pytest.raises(ServerBusy):
         await own.reserve(COUNTED)
     assert trio.current_time() == 0
     own.release()

@@ -98,7 +98,7 @@ def test_refusal_has_a_retry_time() -> None:
 def test_forced_hold_exceeds_the_budget_and_keeps_others_out() -> None:
     budget = MemoryBudget(TOTAL, PER_CLIENT)
     with budget.hold("192.0.2.1", PER_CLIENT):
-        with budget.count("192.0.2.1", 1), pytest.raises(ServerBusy):
+        with budget.reserve_unchecked("192.0.2.1", 1), pytest.raises(ServerBusy):
             budget.require_room("192.0.2.1", 1)
         most = TOTAL - PER_CLIENT - LEFT
         budget.require_room("192.0.2.2", most)
@@ -155,7 +155,7 @@ async def test_those_of_one_client_that_wait_together_are_refused_one_after_anot
         (await budget.wait("a", 1)).release()
 
     async with trio.open_nursery() as nursery:
-        with budget.count("a", PER_CLIENT), budget.count("b", PER_CLIENT):
+        with budget.reserve_unchecked("a", PER_CLIENT), budget.reserve_unchecked("b", PER_CLIENT):
             for client in "aaa":
                 nursery.start_soon(wait, client)
                 await trio.testing.wait_all_tasks_blocked()
@@ -187,7 +187,7 @@ async def test_waiters_are_served_in_order_as_memory_is_released(
     async with trio.open_nursery() as nursery:
         with ExitStack() as full:
             for client in ("a", "b", "c"):
-                full.enter_context(budget.count(client, 33))
+                full.enter_context(budget.reserve_unchecked(client, 33))
             for name, client in (("1", "a"), ("2", "a"), ("3", "b"), ("4", "d")):
                 nursery.start_soon(wait, name, client, 30)
                 await trio.testing.wait_all_tasks_blocked()
@@ -236,7 +236,7 @@ async def test_waiter_cancelled_during_a_release_holds_nothing(
             await trio.sleep_forever()
 
     for _ in range(50):
-        held = [budget.count(CLIENTS[0], 40), budget.count(CLIENTS[2], 40)]
+        held = [budget.reserve_unchecked(CLIENTS[0], 40), budget.reserve_unchecked(CLIENTS[2], 40)]
         async with trio.open_nursery() as nursery:
             for _ in range(3):
                 nursery.start_soon(wait)
@@ -252,7 +252,7 @@ async def test_waiter_cancelled_during_a_release_holds_nothing(
 
 async def test_newcomer_does_not_overtake_waiters(autojump_clock: trio.testing.MockClock) -> None:
     budget = MemoryBudget(10 * STEP, 10 * STEP)
-    full = [budget.count(CLIENTS[0], STEP) for _ in range(10)]
+    full = [budget.reserve_unchecked(CLIENTS[0], STEP) for _ in range(10)]
     async with trio.open_nursery() as nursery:
 
         async def wait() -> None:
@@ -278,7 +278,7 @@ class Evictable:
         self.evicted: list[str] = []
 
     def hold(self, name: str, client: str, size: int, progressed_at: float) -> Hold:
-        hold = self.budget.count(client, size)
+        hold = self.budget.reserve_unchecked(client, size)
         hold.permit_eviction(lambda: self.evicted.append(name), lambda: progressed_at)
         return hold
 
@@ -424,7 +424,7 @@ async def test_large_request_that_waits_is_not_passed_by_others_for_good(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     budget = MemoryBudget(TOTAL, TOTAL)
-    small = [budget.count(f"192.0.2.{number}", 20) for number in range(5)]
+    small = [budget.reserve_unchecked(f"192.0.2.{number}", 20) for number in range(5)]
     order: list[str] = []
 
     async def wait(client: str, size: int) -> None:
@@ -480,7 +480,7 @@ async def test_one_behind_a_large_request_may_evict_for_itself(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     budget = MemoryBudget(TOTAL, PER_CLIENT)
-    others = [budget.count("192.0.2.1", 30) for _ in range(3)]
+    others = [budget.reserve_unchecked("192.0.2.1", 30) for _ in range(3)]
     for each in others:
         each.permit_eviction(each.release, trio.current_time)
 
@@ -518,7 +518,7 @@ async def test_body_that_has_just_begun_is_no_victim(
     async with trio.open_nursery() as nursery:
         nursery.start_soon(wait)
         await trio.testing.wait_all_tasks_blocked()
-        budget.count("192.0.2.8", 0).permit_eviction(lambda: None, trio.current_time)
+        budget.reserve_unchecked("192.0.2.8", 0).permit_eviction(lambda: None, trio.current_time)
         other.release()
     assert admitted[0].size == TOTAL
 

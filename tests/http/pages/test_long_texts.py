@@ -59,6 +59,6 @@ async def test_memory_of_a_page_is_counted_until_it_was_sent(size: int, counted:
 async def test_page_without_room_for_it_is_refused(autojump_clock: object) -> None:
     budget = MemoryBudget(4 * MIB, 2 * MIB)
     application = beside(budget)
-    with budget.count("somebody else", 4 * MIB):
+    with budget.reserve_unchecked("somebody else", 4 * MIB):
         assert (await get(application, f"/{MIB}")).status == 500
     assert (await get(application, f"/{MIB}")).status == 200

@@ -9,7 +9,7 @@ browsers set and pages cannot change (Fetch, section 3.2).
 from collections.abc import Sequence
 from typing import Annotated
 
-from antechamber.client_network import client_network
+from antechamber.network_prefix import network_prefix
 from pydantic import Field
 
 from octavo.access.attempts import Attempts
@@ -176,4 +176,4 @@ class AttemptLimiter:
     async def admit(self, rate_class: str, call: Call) -> None:
         """Count ``call`` in ``rate_class``. Raises `RateLimited`; KeyError for an unknown class."""
         with protocol_errors(enabled=is_protocol(call)):
-            self._attempts.admit_client(rate_class, client_network(call.client))
+            self._attempts.admit_client(rate_class, network_prefix(call.client))

@@ -11,18 +11,18 @@ from octavo.features.accounts.pages.usage import (
     used_shares,
 )
 from octavo.http.contract.problems import CredentialRefused, Problem
+from octavo.http.pages.form_errors import FormErrors, form_errors_of
+from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import redirect, show
-from octavo.http.pages.site import Site, Visitor
-from octavo.http.pages.trouble import Trouble, trouble_of
 
 _PASSWORD = "/account/password"
 _REMOVAL = "/account/removal"
 
 
-def add_account_pages(site: Site, usage: ReadUsage) -> None:
+def add_account_pages(site: PageRegistry, usage: ReadUsage) -> None:
     """Serve the pages of one's own account; ``usage`` returns that of the installation."""
 
-    async def account_page(visitor: Visitor, trouble: Trouble | None = None) -> Response:
+    async def account_page(visitor: Visitor, trouble: FormErrors | None = None) -> Response:
         account = visitor.account
         return await show(
             "account/account.html",
@@ -43,7 +43,7 @@ def add_account_pages(site: Site, usage: ReadUsage) -> None:
         try:
             await visitor.api.send(AccountSchema, "PATCH", "/api/account", body)
         except Problem as problem:
-            return await account_page(visitor, trouble_of(problem))
+            return await account_page(visitor, form_errors_of(problem))
         return redirect("/account", "name-changed")
 
     @site.form("/account/preferences")
@@ -58,7 +58,7 @@ def add_account_pages(site: Site, usage: ReadUsage) -> None:
         try:
             await visitor.api.send(PreferencesSchema, "PUT", path, body)
         except Problem as problem:
-            return await account_page(visitor, trouble_of(problem))
+            return await account_page(visitor, form_errors_of(problem))
         return redirect("/account", "preferences-changed")
 
     @site.page(_PASSWORD)
@@ -78,7 +78,7 @@ def add_account_pages(site: Site, usage: ReadUsage) -> None:
         except CredentialRefused as problem:
             trouble = _wrong_password(problem, "currentPassword")
         except Problem as problem:
-            trouble = trouble_of(problem)
+            trouble = form_errors_of(problem)
         else:
             return redirect("/account", "password-changed")
         return await show("account/password.html", trouble=trouble, given=given)
@@ -102,12 +102,12 @@ def add_account_pages(site: Site, usage: ReadUsage) -> None:
         except CredentialRefused as problem:
             trouble = _wrong_password(problem, "password")
         except Problem as problem:
-            trouble = trouble_of(problem)
+            trouble = form_errors_of(problem)
         else:
             return redirect("/", "account-removed", performed.headers)
         return await show("account/removal.html", trouble=trouble)
 
 
-def _wrong_password(problem: Problem, field: str) -> Trouble:
+def _wrong_password(problem: Problem, field: str) -> FormErrors:
     fault = {field: "This is not your password."}
-    return Trouble(problem.status, "", fault, code=problem.code)
+    return FormErrors(problem.status, "", fault, code=problem.code)

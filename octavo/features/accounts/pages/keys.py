@@ -15,9 +15,9 @@ from octavo.features.accounts.rules.session import MAX_CHOSEN, MAX_KEYS
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import Problem
 from octavo.http.file_schemas import WorkspaceList
+from octavo.http.pages.form_errors import FormErrors, form_errors_of
+from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import redirect, show
-from octavo.http.pages.site import Site, Visitor
-from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspace_paths import LIST
 
 _SESSIONS = "/account/sessions"
@@ -63,7 +63,7 @@ class KeyRow(NamedTuple):
     others: int
 
 
-def add_session_pages(site: Site) -> None:
+def add_session_pages(site: PageRegistry) -> None:
     """Serve the pages of one's own sessions."""
 
     @site.page(_SESSIONS)
@@ -83,7 +83,7 @@ def add_session_pages(site: Site) -> None:
         return redirect(_SESSIONS, "sessions-ended")
 
 
-def add_key_pages(site: Site, now: Clock) -> None:
+def add_key_pages(site: PageRegistry, now: Clock) -> None:
     """Serve the pages of one's own keys; ``now`` is in seconds of Unix time."""
 
     @site.page(_KEYS)
@@ -98,13 +98,13 @@ def add_key_pages(site: Site, now: Clock) -> None:
             moment = datetime.fromtimestamp(int(now()) + int(days) * _DAY, UTC)
             expires_at = moment.isoformat()
         limits = _limits(visitor.given)
-        if isinstance(limits, Trouble):
+        if isinstance(limits, FormErrors):
             return await _keys(visitor, limits)
         body = {"name": visitor.given.get("name", ""), "expiresAt": expires_at, **limits}
         try:
             key = await visitor.api.send(ApiKeyCreated, "POST", "/api/account/keys", body)
         except Problem as problem:
-            return await _keys(visitor, trouble_of(problem, _NAMES))
+            return await _keys(visitor, form_errors_of(problem, _NAMES))
         return await show("account/key_created.html", key=key)
 
     @site.page(f"{_KEYS}/<uuid:key_id>/revoke")
@@ -130,20 +130,20 @@ def add_key_pages(site: Site, now: Clock) -> None:
         return redirect(_KEYS, "key-revoked")
 
 
-def _limits(given: Mapping[str, str]) -> dict[str, object] | Trouble:
+def _limits(given: Mapping[str, str]) -> dict[str, object] | FormErrors:
     """Return the members of the request that limit the key; or why the form is refused."""
     scope = given.get("access")
     if scope not in ACCESS:
-        return Trouble(400, fields={"access": "Choose what the key may do."})
+        return FormErrors(400, fields={"access": "Choose what the key may do."})
     chosen = [name.removeprefix(_WORKSPACE) for name in given if name.startswith(_WORKSPACE)]
     # As people type it: with slashes around it, or copied from a system that decomposes letters.
     folder = normalize("NFC", given.get("folder", "").strip().strip("/"))
     if scope not in (READ, WRITE):
         if chosen or folder:
-            return Trouble(400, fields={"access": _FULL_IS_UNLIMITED})
+            return FormErrors(400, fields={"access": _FULL_IS_UNLIMITED})
         return {}
     if folder and len(chosen) != 1:
-        return Trouble(400, fields={"folder": "Choose the one workspace that the folder is in."})
+        return FormErrors(400, fields={"folder": "Choose the one workspace that the folder is in."})
     return {"scopes": [scope], "workspaceIds": chosen or None, "folder": folder or None}
 
 
@@ -154,7 +154,7 @@ def _row(key: ApiKeySchema, names: Mapping[str, str]) -> KeyRow:
     return KeyRow(key, ACCESS[scope], known, len(chosen) - len(known))
 
 
-async def _keys(visitor: Visitor, trouble: Trouble | None = None) -> Response:
+async def _keys(visitor: Visitor, trouble: FormErrors | None = None) -> Response:
     keys = await visitor.api.get(ApiKeyList, "/api/account/keys")
     workspaces = await visitor.api.get(WorkspaceList, LIST, limit=str(MAX_CHOSEN))
     names = {each.id: each.name for each in workspaces.items}

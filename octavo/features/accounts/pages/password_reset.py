@@ -6,9 +6,9 @@ from quart import Response
 
 from octavo.features.accounts.rules.refusal import InvalidResetToken
 from octavo.http.contract.problems import Problem
+from octavo.http.pages.form_errors import form_errors_of
+from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor
 from octavo.http.pages.responses import SIGN_IN, redirect, show
-from octavo.http.pages.site import Audience, Site, Visitor
-from octavo.http.pages.trouble import trouble_of
 from octavo.http.refusals import REFUSALS, refusals_as_problems
 
 FORGOTTEN = "/forgot-password"
@@ -18,7 +18,7 @@ ResetOpens = Callable[[str], Awaitable[bool]]
 """Returns whether a token can be used now. Raises `StoreUnavailable`."""
 
 
-def add_password_reset_pages(site: Site, opens: ResetOpens) -> None:
+def add_password_reset_pages(site: PageRegistry, opens: ResetOpens) -> None:
     """Serve the pages; ``opens`` returns whether a link is valid."""
 
     @site.page(FORGOTTEN, Audience.ANYBODY)
@@ -32,7 +32,7 @@ def add_password_reset_pages(site: Site, opens: ResetOpens) -> None:
         try:
             await visitor.api.call("POST", path, {"email": address})
         except Problem as problem:
-            trouble = trouble_of(problem, {"email": "address"})
+            trouble = form_errors_of(problem, {"email": "address"})
             return await show("forgot_password.html", trouble=trouble, given=visitor.given)
         return await show("forgot_password.html", given={}, sent=address)
 
@@ -55,5 +55,5 @@ def add_password_reset_pages(site: Site, opens: ResetOpens) -> None:
         except REFUSALS[InvalidResetToken.code] as problem:
             return await show("reset_closed.html", status=problem.status)
         except Problem as problem:
-            return await show("reset_password.html", trouble=trouble_of(problem), token=token)
+            return await show("reset_password.html", trouble=form_errors_of(problem), token=token)
         return redirect(SIGN_IN, "password-reset")

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 from quart import Response
 
 from octavo.features.accounts.api.account import PortalOpened
+from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import show
-from octavo.http.pages.site import Site, Visitor
 
 
 class PortalLink(NamedTuple):
@@ -33,7 +33,7 @@ def portal_links(portal: Mapping[str, str]) -> tuple[PortalLink, ...]:
     )
 
 
-def add_portal_page(site: Site) -> None:
+def add_portal_page(site: PageRegistry) -> None:
     """Serve the form that opens a page of the portal."""
 
     @site.form("/account/portal")

@@ -7,13 +7,13 @@ from quart import Response
 
 from octavo.features.members.pages.register import Opens, is_open
 from octavo.http.contract.problems import CredentialRefused, Problem
+from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.kept_forms import AGAIN, go_on, kept_fields, sign_in_again
+from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor, form_token
 from octavo.http.pages.responses import SIGN_IN, inside, redirect, show, with_headers
-from octavo.http.pages.site import Audience, Site, Visitor, form_token
-from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.session_cookie import token_that_is_set
 
-WRONG = Trouble(
+WRONG = FormErrors(
     CredentialRefused.status,
     "The address or the password is wrong.",
     {"password": "Check the address, and type the password again."},
@@ -21,10 +21,10 @@ WRONG = Trouble(
 )
 
 
-def add_sign_in_pages(site: Site, opens: Opens) -> None:
+def add_sign_in_pages(site: PageRegistry, opens: Opens) -> None:
     """Serve the pages of signing in and out; ``opens`` says whether everybody may register."""
 
-    async def form(given: Mapping[str, str], trouble: Trouble | None = None) -> Response:
+    async def form(given: Mapping[str, str], trouble: FormErrors | None = None) -> Response:
         open_to_all = await is_open(opens)
         return await show(
             "sign_in.html", trouble=trouble, given=given, open_registration=open_to_all
@@ -51,7 +51,7 @@ def add_sign_in_pages(site: Site, opens: Opens) -> None:
         except CredentialRefused:
             return await form(given, WRONG)
         except Problem as problem:
-            return await form(given, trouble_of(problem, {"email": "address"}))
+            return await form(given, form_errors_of(problem, {"email": "address"}))
         return redirect(following, headers=performed.headers)
 
     @site.form(AGAIN, Audience.ANYBODY, stamped=True)
@@ -70,7 +70,7 @@ def add_sign_in_pages(site: Site, opens: Opens) -> None:
         except CredentialRefused:
             return await again(trouble=WRONG)
         except Problem as problem:
-            return await again(trouble=trouble_of(problem, {"email": "address"}))
+            return await again(trouble=form_errors_of(problem, {"email": "address"}))
         token = token_that_is_set(performed.headers)
         response = await go_on(kept, following, form_token(token))
         return with_headers(response, performed.headers)

@@ -19,9 +19,9 @@ from octavo.features.administration.api.installation import InstallationSchema
 from octavo.features.members.api.invitations import InvitationCreated, InvitationList
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import NotFound, Problem
+from octavo.http.pages.form_errors import FormErrors, form_errors_of
+from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, redirect, show
-from octavo.http.pages.site import Audience, Site, Visitor
-from octavo.http.pages.trouble import Trouble, trouble_of
 
 PLACE = "/administration"
 _ACCOUNTS = f"{PLACE}/accounts"
@@ -49,7 +49,7 @@ POLICIES = {
 }
 
 
-def add_administration_pages(site: Site, usage: ReadUsage) -> None:
+def add_administration_pages(site: PageRegistry, usage: ReadUsage) -> None:
     """Serve the pages for administrators; ``usage`` returns that of the installation."""
     only = Audience.ADMINISTRATOR
 
@@ -72,7 +72,7 @@ def add_administration_pages(site: Site, usage: ReadUsage) -> None:
         given = visitor.given
         limit, fault = parse_megabytes(given.get("storage", ""))
         if fault:
-            return await _account(visitor, account_id, Trouble(400, "", {"storage": fault}))
+            return await _account(visitor, account_id, FormErrors(400, "", {"storage": fault}))
         decided: dict[str, object] = {
             "role": given.get("role", ""),
             "state": given.get("state", ""),
@@ -102,7 +102,7 @@ def add_administration_pages(site: Site, usage: ReadUsage) -> None:
         errors = {name: fault for name, fault in faults.items() if fault}
         revision = given.get("revision", "")
         if errors or not _REVISION.fullmatch(revision):
-            return await _account(visitor, account_id, Trouble(400, "", errors))
+            return await _account(visitor, account_id, FormErrors(400, "", errors))
         locked = "locked" in given
         controls: dict[str, object] = {
             "revision": int(revision),
@@ -136,7 +136,7 @@ def add_administration_pages(site: Site, usage: ReadUsage) -> None:
         except NotFound:
             raise
         except Problem as problem:
-            trouble = trouble_of(problem)
+            trouble = form_errors_of(problem)
             return await show(
                 "administration/remove_account.html", trouble=trouble, subject=account
             )
@@ -153,7 +153,7 @@ def add_administration_pages(site: Site, usage: ReadUsage) -> None:
         try:
             made = await visitor.api.send(InvitationCreated, "POST", "/api/invitations", body)
         except Problem as problem:
-            return await _invitations(visitor, trouble_of(problem))
+            return await _invitations(visitor, form_errors_of(problem))
         return await show("administration/invited.html", invitation=made)
 
     @site.form(f"{_INVITATIONS}/<uuid:invitation_id>/revoke", only)
@@ -171,7 +171,7 @@ def add_administration_pages(site: Site, usage: ReadUsage) -> None:
         try:
             await visitor.api.send(InstallationSchema, "PUT", "/api/installation", body)
         except Problem as problem:
-            return await _installation(visitor, usage, trouble_of(problem))
+            return await _installation(visitor, usage, form_errors_of(problem))
         return redirect(_INSTALLATION, "installation-changed")
 
 
@@ -179,7 +179,9 @@ async def _read(visitor: Visitor, account_id: str) -> AccountSummarySchema:
     return await visitor.api.get(AccountSummarySchema, f"/api/accounts/{account_id}")
 
 
-async def _account(visitor: Visitor, account_id: str, trouble: Trouble | None = None) -> Response:
+async def _account(
+    visitor: Visitor, account_id: str, trouble: FormErrors | None = None
+) -> Response:
     account = await _read(visitor, account_id)
     return await show(
         "administration/account.html",
@@ -202,12 +204,12 @@ async def _changed(
     except NotFound:
         raise
     except Problem as problem:
-        return await _account(visitor, account_id, trouble_of(problem, names))
+        return await _account(visitor, account_id, form_errors_of(problem, names))
     return redirect(f"{_ACCOUNTS}/{account_id}", "account-changed")
 
 
 async def _installation(
-    visitor: Visitor, usage: ReadUsage, trouble: Trouble | None = None
+    visitor: Visitor, usage: ReadUsage, trouble: FormErrors | None = None
 ) -> Response:
     used = await known(usage)
     installation = await visitor.api.get(InstallationSchema, "/api/installation")
@@ -222,7 +224,7 @@ async def _installation(
     )
 
 
-async def _invitations(visitor: Visitor, trouble: Trouble | None = None) -> Response:
+async def _invitations(visitor: Visitor, trouble: FormErrors | None = None) -> Response:
     page = await visitor.api.get(InvitationList, "/api/invitations", **visitor.page)
     return await show(
         "administration/invitations.html",

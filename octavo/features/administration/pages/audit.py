@@ -8,14 +8,14 @@ from octavo.features.administration.api.administration import AccountSummarySche
 from octavo.features.administration.api.audit import AuditList
 from octavo.features.administration.pages.administration import PLACE
 from octavo.http.contract.problems import NotFound
+from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor
 from octavo.http.pages.responses import show
-from octavo.http.pages.site import Audience, Site, Visitor
 from octavo.model.access.audit import KINDS, SERVICES
 
 _FILTERS = ("kind", "account")
 
 
-def add_audit_page(site: Site) -> None:
+def add_audit_page(site: PageRegistry) -> None:
     """Serve the page of the audit."""
 
     @site.page(f"{PLACE}/audit", Audience.ADMINISTRATOR)

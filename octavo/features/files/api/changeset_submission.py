@@ -12,8 +12,8 @@ from octavo.access.caller import Caller
 from octavo.access.workspaces import Access
 from octavo.actors.workspace.messages import (
     ChangesetRefused,
+    GetUpdateSince,
     HeadOf,
-    MissingUpdate,
     Push,
     WorkspaceMessage,
 )
@@ -103,7 +103,7 @@ class ChangesetSubmitter(NamedTuple):
             WorkspaceId(workspace_id),
             DocumentUpdate(Epoch(epoch), NOTHING, vector),
         )
-        missing_update = MissingUpdate(FileId(file_id), Epoch(epoch), vector)
+        missing_update = GetUpdateSince(FileId(file_id), Epoch(epoch), vector)
         found = await self.workspaces.ask(workspace, missing_update)
         within = call.principal_as(Caller).confinement
         if within is not None:

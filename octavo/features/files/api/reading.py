@@ -11,7 +11,7 @@ from pydantic import Field
 from octavo.actors.workspace.current_files import MAX_BYTES as MAX_CACHED_BYTES
 from octavo.actors.workspace.current_files import CurrentFiles
 from octavo.actors.workspace.document_services import read_current
-from octavo.actors.workspace.messages import CommitFailed, FollowTexts, HeadOf
+from octavo.actors.workspace.messages import CommitFailed, HeadOf, RebuildDocuments
 from octavo.features.accounts.sql import accounts
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter, Workspaces
 from octavo.features.files.api.files import ETAG, FilePath
@@ -264,7 +264,7 @@ class ReadingOperations:
             _whole(workspace_id, whole), headers=((b"etag", entity_tag(head.revision_id)),)
         )
 
-    async def _follow(self, workspace_id: WorkspaceId, message: FollowTexts) -> bool:
+    async def _follow(self, workspace_id: WorkspaceId, message: RebuildDocuments) -> bool:
         try:
             await self._workspaces.ask(workspace_id, message)
         except CommitFailed:

@@ -9,9 +9,9 @@ from octavo.features.members.api.members import MemberList, MemberSchema
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import Forbidden, NotFound, Problem
 from octavo.http.file_schemas import WorkspaceSchema
+from octavo.http.pages.form_errors import FormErrors, form_errors_of
+from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, redirect, show
-from octavo.http.pages.site import Site, Visitor
-from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
 from octavo.http.refusals import REFUSALS
 from octavo.model.workspace import LastOwner, Role, may_change_role
@@ -38,7 +38,7 @@ def explanations(names: Iterable[str]) -> dict[str, str]:
     return {name: f"{text[:1].upper()}{text[1:]}." for name, text in meanings.items()}
 
 
-def add_member_pages(site: Site) -> None:
+def add_member_pages(site: PageRegistry) -> None:
     """Serve the pages of members and invitations of workspaces."""
 
     @site.page(f"{_RULE}/members")
@@ -61,14 +61,14 @@ def add_member_pages(site: Site) -> None:
             workspace = await workspace_of(visitor, workspace_id)
             if role in ROLES and role != workspace.role:
                 if await _is_sole_owner(visitor, workspace):
-                    trouble = trouble_of(_LAST_OWNER())
+                    trouble = form_errors_of(_LAST_OWNER())
                     return await _role(visitor, workspace_id, str(account_id), trouble)
                 return await show("workspaces/own_role.html", workspace=workspace, role=role)
         body = {"role": role}
         try:
             await visitor.api.send(MemberSchema, "PATCH", path, body)
         except Problem as problem:
-            return await _role(visitor, workspace_id, str(account_id), trouble_of(problem))
+            return await _role(visitor, workspace_id, str(account_id), form_errors_of(problem))
         return redirect(f"{path_of(workspace_id)}/members", "member-changed")
 
     @site.page(f"{_RULE}/members/<uuid:account_id>/remove")
@@ -84,7 +84,7 @@ def add_member_pages(site: Site) -> None:
         try:
             await visitor.api.send(Removed, "DELETE", path)
         except Problem as problem:
-            return await _removal(visitor, workspace, str(account_id), trouble_of(problem))
+            return await _removal(visitor, workspace, str(account_id), form_errors_of(problem))
         if own:
             return redirect(HOME, "workspace-left")
         return redirect(f"{path_of(workspace_id)}/members", "member-removed")
@@ -101,7 +101,7 @@ def add_member_pages(site: Site) -> None:
         try:
             made = await visitor.api.send(InvitationCreated, "POST", path, body)
         except Problem as problem:
-            return await _invitations(visitor, workspace_id, trouble_of(problem))
+            return await _invitations(visitor, workspace_id, form_errors_of(problem))
         return await show(
             "workspaces/invited.html",
             workspace=await workspace_of(visitor, workspace_id),
@@ -116,7 +116,7 @@ def add_member_pages(site: Site) -> None:
 
 
 async def _role(
-    visitor: Visitor, workspace_id: str, account_id: str, trouble: Trouble | None = None
+    visitor: Visitor, workspace_id: str, account_id: str, trouble: FormErrors | None = None
 ) -> Response:
     workspace = await workspace_of(visitor, workspace_id)
     member = await _member(visitor, workspace.id, account_id)
@@ -138,7 +138,7 @@ async def _removal(
     visitor: Visitor,
     workspace: WorkspaceSchema,
     account_id: str,
-    trouble: Trouble | None = None,
+    trouble: FormErrors | None = None,
 ) -> Response:
     member = await _member(visitor, workspace.id, account_id)
     own = account_id == visitor.account.id
@@ -179,7 +179,7 @@ async def _every(visitor: Visitor, workspace_id: str) -> list[MemberSchema]:
 
 
 async def _invitations(
-    visitor: Visitor, workspace_id: str, trouble: Trouble | None = None
+    visitor: Visitor, workspace_id: str, trouble: FormErrors | None = None
 ) -> Response:
     workspace = await workspace_of(visitor, workspace_id)
     page = await visitor.api.get(

@@ -11,9 +11,9 @@ from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
 from octavo.features.members.rules import InvitedInto
 from octavo.http.contract.problems import ConsentRequired, NotFound, Problem
 from octavo.http.file_schemas import WorkspaceSchema
+from octavo.http.pages.form_errors import FormErrors, form_errors_of
+from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, redirect, show
-from octavo.http.pages.site import Audience, Site, Visitor
-from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspace_paths import path_of, workspace_of
 from octavo.http.refusals import refusals_as_problems
 from octavo.store import StoreUnavailable
@@ -87,7 +87,7 @@ async def is_open(opens: Opens) -> bool:
 
 
 def add_register_pages(
-    site: Site, opens: Opens, invited_into: FindInvited, legal: LegalDocuments
+    site: PageRegistry, opens: Opens, invited_into: FindInvited, legal: LegalDocuments
 ) -> None:
     """Serve the pages of invitations, which people accept with the documents ``legal``."""
 
@@ -122,14 +122,14 @@ def add_register_pages(
             if not await _opens(token):
                 return await _closed(token)
             return await _form(
-                token, given, Trouble(problem.status, OTHER_ADDRESS, code=problem.code)
+                token, given, FormErrors(problem.status, OTHER_ADDRESS, code=problem.code)
             )
         except ConsentRequired as problem:
             return await _form(
-                token, given, Trouble(problem.status, NOT_ACCEPTED, code=problem.code)
+                token, given, FormErrors(problem.status, NOT_ACCEPTED, code=problem.code)
             )
         except Problem as problem:
-            trouble = trouble_of(problem)
+            trouble = form_errors_of(problem)
             if "invitation" in trouble.fields:
                 return await _closed(token)
             return await _form(token, given, trouble)
@@ -142,9 +142,9 @@ def add_register_pages(
         try:
             joined = await visitor.api.send(WorkspaceSchema, "POST", path, {"token": token})
         except NotFound as problem:
-            trouble = Trouble(problem.status, NOT_JOINED, code=problem.code)
+            trouble = FormErrors(problem.status, NOT_JOINED, code=problem.code)
         except Problem as problem:
-            trouble = trouble_of(problem)
+            trouble = form_errors_of(problem)
         else:
             return redirect(path_of(joined.id), "workspace-joined")
         return await _join(visitor, token, trouble)
@@ -160,13 +160,13 @@ def add_register_pages(
             # The form keeps what was typed.
             return None
 
-    async def _join(visitor: Visitor, token: str, trouble: Trouble | None = None) -> Response:
+    async def _join(visitor: Visitor, token: str, trouble: FormErrors | None = None) -> Response:
         invited = await _invited(token)
         member = None if invited is None else await _membership(visitor, invited.workspace_id)
         return await show("join.html", trouble=trouble, token=token, invited=invited, member=member)
 
     async def _form(
-        token: str, given: Mapping[str, str], trouble: Trouble | None = None
+        token: str, given: Mapping[str, str], trouble: FormErrors | None = None
     ) -> Response:
         here = f"{PATH}?invitation={quote(token, safe='')}" if token else PATH
         known = urlsplit(site.public_url).netloc

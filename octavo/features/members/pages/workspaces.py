@@ -5,14 +5,14 @@ from quart import Response
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import Forbidden, NotFound, Problem, TemporaryProblem
 from octavo.http.file_schemas import WorkspaceList, WorkspaceSchema
+from octavo.http.pages.form_errors import FormErrors, form_errors_of
+from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, redirect, show
-from octavo.http.pages.site import Site, Visitor
-from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspace_paths import LIST, _listed, path_of, workspace_of
 from octavo.model.workspace import grants
 
 
-def add_workspace_pages(site: Site) -> None:
+def add_workspace_pages(site: PageRegistry) -> None:
     """Serve the list of workspaces, and the settings of each."""
 
     @site.page(HOME)
@@ -25,7 +25,7 @@ def add_workspace_pages(site: Site) -> None:
         try:
             made = await visitor.api.send(WorkspaceSchema, "POST", LIST, body)
         except Problem as problem:
-            return await _list(visitor, trouble_of(problem))
+            return await _list(visitor, form_errors_of(problem))
         return redirect(path_of(made.id), "workspace-created")
 
     @site.page(f"{HOME}/<uuid:workspace_id>/settings")
@@ -42,7 +42,7 @@ def add_workspace_pages(site: Site) -> None:
             raise
         except Problem as problem:
             workspace = await workspace_of(visitor, workspace_id)
-            return await _settings(visitor, workspace, trouble_of(problem))
+            return await _settings(visitor, workspace, form_errors_of(problem))
         return redirect(f"{path_of(workspace_id)}/settings", "workspace-renamed")
 
     @site.page(f"{HOME}/<uuid:workspace_id>/delete")
@@ -56,18 +56,18 @@ def add_workspace_pages(site: Site) -> None:
     async def delete(visitor: Visitor, workspace_id: str) -> Response:
         workspace = await _listed(visitor, str(workspace_id))
         if visitor.given.get("name", "").strip() != workspace.name:
-            wrong = Trouble(400, "", {"name": f"Type the name exactly: {workspace.name}"})
+            wrong = FormErrors(400, "", {"name": f"Type the name exactly: {workspace.name}"})
             return await _deletion(workspace, wrong, visitor.given)
         try:
             await visitor.api.send(Removed, "DELETE", f"{LIST}/{workspace_id}")
         except NotFound:
             raise
         except Problem as problem:
-            return await _deletion(workspace, trouble_of(problem), visitor.given)
+            return await _deletion(workspace, form_errors_of(problem), visitor.given)
         return redirect(HOME, "workspace-deleted")
 
 
-async def _list(visitor: Visitor, trouble: Trouble | None = None) -> Response:
+async def _list(visitor: Visitor, trouble: FormErrors | None = None) -> Response:
     page = await visitor.api.get(WorkspaceList, LIST, **visitor.page)
     exportable: set[str] = set()
     if visitor.account.state == "locked":
@@ -94,7 +94,7 @@ async def _exportable(visitor: Visitor, workspace: WorkspaceSchema) -> bool:
 
 
 async def _settings(
-    visitor: Visitor, workspace: WorkspaceSchema, trouble: Trouble | None = None
+    visitor: Visitor, workspace: WorkspaceSchema, trouble: FormErrors | None = None
 ) -> Response:
     given = visitor.given or {"name": workspace.name}
     return await show("workspaces/settings.html", trouble=trouble, workspace=workspace, given=given)
@@ -102,7 +102,7 @@ async def _settings(
 
 async def _deletion(
     workspace: WorkspaceSchema,
-    trouble: Trouble | None = None,
+    trouble: FormErrors | None = None,
     given: object = None,
 ) -> Response:
     return await show(

@@ -11,9 +11,9 @@ from octavo.features.notes.pages.frame import NotePages
 from octavo.http.contract.in_process import typed
 from octavo.http.contract.problems import BodyTooLarge, Problem
 from octavo.http.file_schemas import FileChangeSchema
+from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.forms import SentFile
-from octavo.http.pages.site import Visitor
-from octavo.http.pages.trouble import Trouble, trouble_of
+from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.workspace_paths import LIST
 from octavo.model.files.naming import name_from_text, numbered_paths
 from octavo.model.files.path import ATTACHMENTS
@@ -31,19 +31,19 @@ T = TypeVar("T")
 
 async def add_image(
     pages: NotePages, visitor: Visitor, workspace_id: str
-) -> FileChangeSchema | Trouble:
+) -> FileChangeSchema | FormErrors:
     """Add the image of a form to a workspace; return its file, or why it was refused."""
     image = chosen_image(visitor)
     if image is None:
-        return Trouble(400, "", {IMAGE: "Choose an image first."})
+        return FormErrors(400, "", {IMAGE: "Choose an image first."})
     try:
         return await _uploaded(pages, visitor, workspace_id, image, image_name(image.name))
     except BodyTooLarge:
-        return Trouble(BodyTooLarge.status, "", {IMAGE: _TOO_LARGE}, code=BodyTooLarge.code)
+        return FormErrors(BodyTooLarge.status, "", {IMAGE: _TOO_LARGE}, code=BodyTooLarge.code)
     except Problem as problem:
-        found = trouble_of(problem)
+        found = form_errors_of(problem)
         text = " ".join((found.text, *found.fields.values())).strip()
-        return Trouble(found.status, "", {IMAGE: text}, found.headers, found.code)
+        return FormErrors(found.status, "", {IMAGE: text}, found.headers, found.code)
 
 
 def chosen_image(visitor: Visitor) -> SentFile | None:

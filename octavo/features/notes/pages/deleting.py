@@ -21,9 +21,9 @@ from octavo.features.notes.pages.reading import live_file, newest
 from octavo.features.publishing.composition import name_of
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.file_schemas import FileChangeSchema
+from octavo.http.pages.form_errors import FormErrors, form_errors_of
+from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect
-from octavo.http.pages.site import Visitor
-from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
 from octavo.model.etag import entity_tag
 from octavo.model.files.naming import written_path
@@ -97,7 +97,7 @@ def add_deletion_pages(pages: NotePages) -> None:
         )
 
     async def restoration(
-        visitor: Visitor, workspace_id: str, file_id: str, trouble: Trouble | None = None
+        visitor: Visitor, workspace_id: str, file_id: str, trouble: FormErrors | None = None
     ) -> Response:
         workspace = await writable(visitor, workspace_id)
         head = await _deleted(visitor, workspace_id, file_id)
@@ -132,9 +132,9 @@ def add_deletion_pages(pages: NotePages) -> None:
         try:
             await visitor.api.call("POST", place, body, headers=headers)
         except Problem as problem:
-            trouble = trouble_of(problem)
+            trouble = form_errors_of(problem)
             if problem.code in ("path_conflict", "invalid_path", "invalid_graph"):
-                trouble = Trouble(problem.status, "", {"path": trouble.text}, code=problem.code)
+                trouble = FormErrors(problem.status, "", {"path": trouble.text}, code=problem.code)
             return await restoration(visitor, workspace_id, file_id, trouble)
         return redirect(f"{path_of(workspace.id)}/notes/{file_id}", f"{NOUNS[head.kind]}-restored")
 

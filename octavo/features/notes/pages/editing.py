@@ -41,10 +41,10 @@ from octavo.http.file_schemas import (
     WorkspaceList,
     WorkspaceSchema,
 )
+from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.long_texts import reservation
+from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, redirect, show
-from octavo.http.pages.site import Site, Visitor
-from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspace_paths import LIST, path_of
 from octavo.http.refusals import NOTE_TOO_LARGE, refusals_as_problems
 from octavo.model.etag import entity_tag
@@ -67,7 +67,7 @@ class _Preview(NamedTuple):
 
     body: NoteBody | None = None
     asked: bool = True
-    trouble: Trouble | None = None
+    trouble: FormErrors | None = None
 
 
 class NoteEditing:
@@ -81,7 +81,7 @@ class NoteEditing:
         self._pages = pages
         self._merges = FairThreads(MAX_MERGES)
 
-    def add(self, site: Site) -> None:
+    def add(self, site: PageRegistry) -> None:
         """Register the forms."""
         new = f"{HOME}/<uuid:workspace_id>/new"
         edit = f"{HOME}/<uuid:workspace_id>/notes/<uuid:file_id>/edit"
@@ -315,7 +315,7 @@ class NoteEditing:
         self, visitor: Visitor, workspace: WorkspaceSchema, given: Mapping[str, str]
     ) -> Response:
         """Show the text of a note that was deleted meanwhile, as the form of a new one."""
-        trouble = Trouble(
+        trouble = FormErrors(
             409,
             "Somebody deleted this note while you wrote. Your text is here: create the note again, "
             "or copy what you need.",
@@ -329,7 +329,7 @@ class NoteEditing:
         visitor: Visitor,
         workspace: WorkspaceSchema,
         given: Mapping[str, str],
-        trouble: Trouble | None = None,
+        trouble: FormErrors | None = None,
         *,
         preview: str | None = None,
         notice: str = "",
@@ -358,7 +358,7 @@ class NoteEditing:
         workspace: WorkspaceSchema,
         file_id: str,
         given: Mapping[str, str],
-        trouble: Trouble | None = None,
+        trouble: FormErrors | None = None,
         *,
         preview: str | None = None,
         notice: str = "",
@@ -400,10 +400,10 @@ class NoteEditing:
 
     async def _with_image(
         self, visitor: Visitor, workspace_id: str, given: dict[str, str], path: str
-    ) -> tuple[dict[str, str], Trouble | None]:
+    ) -> tuple[dict[str, str], FormErrors | None]:
         """Upload the image of the form, and return the fields with a link to it in the text."""
         added = await add_image(self._pages, visitor, workspace_id)
-        if isinstance(added, Trouble):
+        if isinstance(added, FormErrors):
             return given, added
         target = added.path or ""
         link = f"![{name_of(target).rpartition('.')[0]}]({relative_link(path, target)})"
@@ -424,9 +424,9 @@ async def _text_of(
         return None
 
 
-def _trouble(problem: Problem) -> Trouble:
+def _trouble(problem: Problem) -> FormErrors:
     """Return why a note was refused, beside the field that is the reason."""
-    trouble = trouble_of(problem)
+    trouble = form_errors_of(problem)
     of_path = {"invalid_path", "path_conflict", "invalid_graph"}
     of_text = {"unrenderable_note", "invalid_content"}
     if problem.code == NOTE_TOO_LARGE.code:
@@ -438,6 +438,6 @@ def _trouble(problem: Problem) -> Trouble:
     return trouble
 
 
-def _first(trouble: Trouble | None) -> str | None:
+def _first(trouble: FormErrors | None) -> str | None:
     fields = () if trouble is None else trouble.fields
     return next((each for each in _FIELDS if each in fields), None)

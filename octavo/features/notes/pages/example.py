@@ -10,8 +10,8 @@ from quart import Response
 from octavo.features.notes.pages.frame import NotePages, writable
 from octavo.http.contract.problems import Problem
 from octavo.http.file_schemas import ChangesetResultSchema
+from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect
-from octavo.http.pages.site import Visitor
 from octavo.http.pages.workspace_paths import LIST, path_of
 from octavo.templates import FOLDER
 

@@ -12,9 +12,9 @@ from octavo.features.publishing.composition import name_of
 from octavo.features.search.api import SearchResults, SnippetDocument
 from octavo.http.contract.contract_model import timestamp
 from octavo.http.contract.problems import Problem
+from octavo.http.pages.form_errors import form_errors_of
+from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME
-from octavo.http.pages.site import Visitor
-from octavo.http.pages.trouble import trouble_of
 from octavo.http.pages.workspace_paths import LIST, workspace_of
 
 _RESULTS = "30"
@@ -62,7 +62,7 @@ def add_finding_pages(pages: NotePages) -> None:
                     limit=_RESULTS,
                 )
             except Problem as problem:
-                trouble = trouble_of(problem, {"path": "folder", "author": "by"})
+                trouble = form_errors_of(problem, {"path": "folder", "author": "by"})
         levels = await pages.way(workspace.id, folder)
         return await pages.show(
             "notes/search.html",

@@ -14,9 +14,9 @@ from octavo.features.notes.member_notes import Level, MemberNotes, NoteBody, Ope
 from octavo.features.publishing.composition import name_of
 from octavo.http.contract.problems import Forbidden, Problem
 from octavo.http.file_schemas import WorkspaceFile, WorkspaceSchema
+from octavo.http.pages.form_errors import FormErrors
+from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import report, show
-from octavo.http.pages.site import Site, Visitor
-from octavo.http.pages.trouble import Trouble
 from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
 from octavo.http.refusals import REFUSALS, refusals_as_problems
 from octavo.model.files.path import Kind
@@ -85,7 +85,7 @@ class NotePages:
         texts: checks texts.
     """
 
-    site: Site
+    site: PageRegistry
     notes: MemberNotes
     now: Clock
     new_entropy: NewEntropy
@@ -103,7 +103,7 @@ class NotePages:
         folder: str = "",
         here: str = "",
         levels: Sequence[Level] | None = None,
-        trouble: Trouble | None = None,
+        trouble: FormErrors | None = None,
         status: int = 200,
         **context: object,
     ) -> Response:

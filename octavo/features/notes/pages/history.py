@@ -30,9 +30,9 @@ from octavo.features.notes.pages.reading import newest
 from octavo.features.publishing.composition import name_of
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.file_schemas import WorkspaceFile
+from octavo.http.pages.form_errors import form_errors_of
+from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect
-from octavo.http.pages.site import Visitor
-from octavo.http.pages.trouble import trouble_of
 from octavo.http.pages.workspace_paths import path_of, workspace_of
 from octavo.model.etag import entity_tag
 
@@ -215,7 +215,7 @@ async def _revision(
         workspace,
         folder=folder_of(path),
         here=str(file_id),
-        trouble=None if trouble is None else trouble_of(trouble),
+        trouble=None if trouble is None else form_errors_of(trouble),
         file=file,
         body=body,
         author=(await names_of(visitor, workspace_id)).get(file.head.author),

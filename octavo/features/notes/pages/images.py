@@ -8,9 +8,9 @@ from octavo.features.notes.pages.adding import add_image
 from octavo.features.notes.pages.frame import NotePages, file_path, writable
 from octavo.features.notes.pages.reading import linking_notes, live_file, newest
 from octavo.http.contract.problems import NotFound, Problem
+from octavo.http.pages.form_errors import FormErrors
+from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect
-from octavo.http.pages.site import Visitor
-from octavo.http.pages.trouble import Trouble
 from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
 from octavo.model.files.path import ATTACHMENTS
 
@@ -26,7 +26,7 @@ def add_image_pages(pages: NotePages) -> None:
         return await gallery(visitor, workspace_id)
 
     async def gallery(
-        visitor: Visitor, workspace_id: str, trouble: Trouble | None = None
+        visitor: Visitor, workspace_id: str, trouble: FormErrors | None = None
     ) -> Response:
         workspace = await workspace_of(visitor, workspace_id)
         page = await visitor.api.get(
@@ -50,7 +50,7 @@ def add_image_pages(pages: NotePages) -> None:
     async def add(visitor: Visitor, workspace_id: str) -> Response:
         workspace = await writable(visitor, workspace_id)
         added = await add_image(pages, visitor, workspace.id)
-        if isinstance(added, Trouble):
+        if isinstance(added, FormErrors):
             return await gallery(visitor, workspace_id, added)
         return redirect(f"{path_of(workspace.id)}/images/{added.file_id}", "image-added")
 

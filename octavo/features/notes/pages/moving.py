@@ -16,9 +16,9 @@ from octavo.features.publishing.composition import name_of
 from octavo.http.contract.in_process import typed
 from octavo.http.contract.problems import Problem
 from octavo.http.file_schemas import FileChangeSchema
+from octavo.http.pages.form_errors import FormErrors, form_errors_of
+from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect
-from octavo.http.pages.site import Visitor
-from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspace_paths import path_of
 from octavo.model.etag import entity_tag
 from octavo.model.files.naming import written_path
@@ -31,7 +31,7 @@ def add_move_pages(pages: NotePages) -> None:
     """Serve the form that moves a note."""
 
     async def form(
-        visitor: Visitor, workspace_id: str, file_id: str, trouble: Trouble | None = None
+        visitor: Visitor, workspace_id: str, file_id: str, trouble: FormErrors | None = None
     ) -> Response:
         workspace = await writable(visitor, workspace_id)
         file = await live_file(pages, visitor, workspace, file_id)
@@ -65,7 +65,7 @@ def add_move_pages(pages: NotePages) -> None:
         path = given.get("path", "")
         if not path.strip().strip("/"):
             return await form(
-                visitor, workspace_id, file_id, Trouble(400, "", {"path": "Give a path."})
+                visitor, workspace_id, file_id, FormErrors(400, "", {"path": "Give a path."})
             )
         # Whatever the text is: only the path changes.
         file = await live_file(pages, visitor, workspace, file_id)
@@ -80,9 +80,9 @@ def add_move_pages(pages: NotePages) -> None:
                 "PUT", file_path(workspace.id, file.id), body, headers=headers
             )
         except Problem as problem:
-            trouble = trouble_of(problem)
+            trouble = form_errors_of(problem)
             if problem.code in _OF_PATH:
-                trouble = Trouble(problem.status, "", {"path": trouble.text}, code=problem.code)
+                trouble = FormErrors(problem.status, "", {"path": trouble.text}, code=problem.code)
             return await form(visitor, workspace_id, file_id, trouble)
         change = typed(FileChangeSchema, made.result)
         message = "unchanged" if change.outcome == "unchanged" else "moved"

@@ -5,7 +5,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 from octavo.features.notes.pages.frame import plain
-from octavo.http.pages.site import Visitor
+from octavo.http.pages.page_registry import Visitor
 from octavo.model.files.naming import name_from_text, written_path
 from octavo.model.files.path import NOTE_SUFFIX
 

@@ -18,8 +18,8 @@ from octavo.features.publishing.composition import name_of
 from octavo.features.publishing.pages.outline import outline_of
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.file_schemas import WorkspaceFile, WorkspaceSchema
+from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect
-from octavo.http.pages.site import Visitor
 from octavo.http.pages.workspace_paths import path_of, workspace_of
 from octavo.model.files.path import kind_of
 

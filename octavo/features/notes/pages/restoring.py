@@ -18,9 +18,9 @@ from octavo.features.history.api.restorations import (
 from octavo.features.history.rules.restoration import RestorationSpan, undoes
 from octavo.features.notes.pages.frame import NotePages, crumbs_of, names_of, writable
 from octavo.http.contract.problems import NotFound, Problem
+from octavo.http.pages.form_errors import FormErrors, form_errors_of
+from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect
-from octavo.http.pages.site import Visitor
-from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspace_paths import LIST, path_of
 
 REFRESH_SECONDS = 3
@@ -62,7 +62,7 @@ def add_restoration_pages(pages: NotePages) -> None:
     """Serve the pages that restore a workspace or a folder, and show how far this is."""
 
     async def choose(
-        visitor: Visitor, workspace_id: str, folder: str, trouble: Trouble | None = None
+        visitor: Visitor, workspace_id: str, folder: str, trouble: FormErrors | None = None
     ) -> Response:
         workspace = await writable(visitor, workspace_id)
         now = datetime.fromtimestamp(pages.now(), UTC).replace(microsecond=0)
@@ -113,18 +113,20 @@ def add_restoration_pages(pages: NotePages) -> None:
         try:
             chosen = _chosen(query)
         except ValueError:
-            trouble = Trouble(400, "", {"at": _NO_TIME})
+            trouble = FormErrors(400, "", {"at": _NO_TIME})
             return await choose(visitor, workspace_id, folder, trouble)
         if chosen is None:
             return await choose(visitor, workspace_id, folder)
         if chosen.moment and datetime.fromisoformat(chosen.moment).timestamp() > pages.now():
-            return await choose(visitor, workspace_id, folder, Trouble(400, "", {"at": _NOT_YET}))
+            return await choose(
+                visitor, workspace_id, folder, FormErrors(400, "", {"at": _NOT_YET})
+            )
         try:
             return await look_ahead(visitor, workspace_id, chosen, folder)
         except NotFound:
             raise
         except Problem as problem:
-            trouble = trouble_of(problem, {"moment": "at", "position": "at"})
+            trouble = form_errors_of(problem, {"moment": "at", "position": "at"})
             return await choose(visitor, workspace_id, folder, trouble)
 
     @pages.site.page(f"{HOME}/<uuid:workspace_id>/restorations")
@@ -158,7 +160,7 @@ def add_restoration_pages(pages: NotePages) -> None:
             body["moment"] = given["moment"]
         elif position := given.get("position", ""):
             if not _is_number(position):
-                trouble = Trouble(400, "", {"at": _NO_POSITION})
+                trouble = FormErrors(400, "", {"at": _NO_POSITION})
                 return await choose(visitor, workspace_id, folder, trouble)
             body["position"] = int(position)
         try:
@@ -168,7 +170,7 @@ def add_restoration_pages(pages: NotePages) -> None:
         except NotFound:
             raise
         except Problem as problem:
-            trouble = trouble_of(problem, {"moment": "at", "position": "at"})
+            trouble = form_errors_of(problem, {"moment": "at", "position": "at"})
             return await choose(visitor, workspace_id, folder, trouble)
         return redirect(f"{path_of(workspace.id)}/restore/{made.restoration_id}")
 

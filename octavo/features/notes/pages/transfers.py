@@ -17,9 +17,9 @@ from octavo.features.archives.api.imports import (
 from octavo.features.notes.pages.frame import NotePages, writable
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import Problem
+from octavo.http.pages.form_errors import FormErrors, form_errors_of
+from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect
-from octavo.http.pages.site import Visitor
-from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.uploads import Slices, UploadForm
 from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
 
@@ -69,7 +69,7 @@ def add_transfer_pages(pages: NotePages) -> None:
     async def _show(
         visitor: Visitor,
         workspace_id: str,
-        trouble: Trouble | None = None,
+        trouble: FormErrors | None = None,
         opened: list[OpenImport] | None = None,
     ) -> Response:
         workspace = await workspace_of(visitor, workspace_id)
@@ -81,18 +81,18 @@ def add_transfer_pages(pages: NotePages) -> None:
     async def receive(visitor: Visitor, upload: UploadForm, workspace_id: str) -> Response:
         await writable(visitor, workspace_id)
         if upload.file is None or not upload.file.filename:
-            chosen = Trouble(400, "", {"archive": "Choose a zip archive first."})
+            chosen = FormErrors(400, "", {"archive": "Choose a zip archive first."})
             return await _show(visitor, workspace_id, chosen)
         slices = Slices(upload.file, 1)
         if not await slices.more() or not slices.waiting.startswith(_ZIP[: len(slices.waiting)]):
             text = (
                 "This is not a zip archive. Pack the folder of your notes into one, and choose it."
             )
-            return await _show(visitor, workspace_id, Trouble(400, "", {"archive": text}))
+            return await _show(visitor, workspace_id, FormErrors(400, "", {"archive": text}))
         try:
             import_id = await _store(visitor, workspace_id, slices)
         except Problem as problem:
-            trouble = trouble_of(problem)
+            trouble = form_errors_of(problem)
             if problem.code == "too_many_imports":
                 text = "These imports of yours are not done. Finish or discard one of them first."
                 opened = [OpenImport(*each) for each in _OPEN.findall(problem.detail)]
@@ -164,7 +164,7 @@ async def _completed(visitor: Visitor, workspace_id: str, import_id: str) -> Res
             )
         except Problem as problem:
             # Raises what is not of the import.
-            trouble_of(problem)
+            form_errors_of(problem)
             if problem.code in ("not_found", "forbidden"):
                 raise
             query = f"?refused={problem.code}"

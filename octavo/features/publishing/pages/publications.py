@@ -23,9 +23,9 @@ from octavo.features.publishing.rules import LONGEST_LABEL, MAX_OPENINGS, SHORTE
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import Forbidden, Problem
 from octavo.http.file_schemas import WorkspaceSchema
+from octavo.http.pages.form_errors import FormErrors, form_errors_of
+from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, redirect, show
-from octavo.http.pages.site import Site, Visitor
-from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
 from octavo.model.files.path import NOTE_SUFFIX
 from octavo.model.workspace import grants
@@ -110,7 +110,7 @@ def folders_of(paths: Iterable[str]) -> list[str]:
     return sorted(found)
 
 
-def add_publication_pages(site: Site, now: Clock) -> None:
+def add_publication_pages(site: PageRegistry, now: Clock) -> None:
     """Serve the pages of published links; ``now`` is in seconds of Unix time."""
 
     @site.page(_RULE)
@@ -139,11 +139,11 @@ def add_publication_pages(site: Site, now: Clock) -> None:
             body, faults = await _link_input(visitor, workspace_id, now())
             if faults:
                 return await _form(
-                    visitor, workspace, Trouble(400, "", _asked_again(visitor, faults))
+                    visitor, workspace, FormErrors(400, "", _asked_again(visitor, faults))
                 )
             link = await visitor.api.send(PublishedLinkCreated, "POST", _api(workspace_id), body)
         except Problem as problem:
-            trouble = trouble_of(problem, _NAMES)
+            trouble = form_errors_of(problem, _NAMES)
             if problem.code in _OF_THE_PATH:
                 trouble = replace(trouble, text="", fields={"path": trouble.text})
             trouble = replace(trouble, fields=_asked_again(visitor, trouble.fields))
@@ -218,7 +218,7 @@ async def _link(
 
 
 async def _form(
-    visitor: Visitor, workspace: WorkspaceSchema, trouble: Trouble | None = None
+    visitor: Visitor, workspace: WorkspaceSchema, trouble: FormErrors | None = None
 ) -> Response:
     files = await visitor.api.get(FileList, f"{LIST}/{workspace.id}/files", limit=_SUGGESTED)
     notes = [each.path for each in files.items if each.kind == "note"]

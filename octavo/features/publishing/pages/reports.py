@@ -9,15 +9,15 @@ from octavo.features.publishing.api.link_reports import LinkReportList, LinkRepo
 from octavo.features.publishing.rules import REASONS
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import NotFound
+from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor
 from octavo.http.pages.responses import redirect, show
-from octavo.http.pages.site import Audience, Site, Visitor
 
 _REPORTS = f"{PLACE}/reports"
 _API = "/api/reports"
 _EVERY = "500"
 
 
-def add_report_pages(site: Site) -> None:
+def add_report_pages(site: PageRegistry) -> None:
     """Serve the pages of reports."""
     only = Audience.ADMINISTRATOR
 

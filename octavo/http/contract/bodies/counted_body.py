@@ -26,7 +26,7 @@ class CountedBody:
     """
 
     def __init__(self, memory: MemoryBudget, holder: str | None) -> None:
-        self.hold = memory.count(holder, 0)
+        self.hold = memory.reserve_unchecked(holder, 0)
         self._progressed_at = trio.current_time()
         self._progress = self._received = 0
 

@@ -22,7 +22,7 @@ def check_certificate(certificate: Certificate) -> None:
         _check_readable(file)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
-        # Loading the chain alone first separates its errors from those of the key.
+        # LoadCost the chain alone first separates its errors from those of the key.
         context.load_verify_locations(certificate.chain)
     except ssl.SSLError as error:
         raise CertificateError(

@@ -14,7 +14,6 @@ import trio
 
 from antechamber.asgi import asgi_scope
 from antechamber.body import NO_BODY, Body, request_body
-from antechamber.client_network import client_network
 from antechamber.error_boundary import contained, only
 from antechamber.exchange import HttpExchange
 from antechamber.head import (
@@ -26,6 +25,7 @@ from antechamber.head import (
     skip_empty_lines,
     split_head,
 )
+from antechamber.network_prefix import network_prefix
 from antechamber.rejection import ClientGone, RequestRejected
 from antechamber.transport import MAX_EAGER, Transport
 from antechamber.upgrade import Upgrade, UpgradedStream, check_handshake
@@ -286,7 +286,7 @@ class HttpConnection:
         if peer.trusted:
             client, scheme = handler.client_of(peer, head.headers)
         scope = asgi_scope(head, client, peer.server, scheme, handler.state, exchange)
-        self._network = network = client_network(client[0] if client else None)
+        self._network = network = network_prefix(client[0] if client else None)
         if not handler.turns.may_begin(network):
             await handler.turns.begin(network)
         self.request = exchange

@@ -11,11 +11,11 @@ from typing import Any
 import trio
 
 from antechamber.asgi import Application, SocketAddress
-from antechamber.client_network import client_network
 from antechamber.connection import HttpConnection
 from antechamber.error_boundary import contained, only
 from antechamber.head import Headers
 from antechamber.limits import Limits, ServerUsage
+from antechamber.network_prefix import network_prefix
 from antechamber.network_turns import NetworkTurns
 from antechamber.proxies import ForwardedHeader, Network, Peer, client_of, is_within, read_address
 from antechamber.rejection import ClientGone, RequestRejected
@@ -242,7 +242,7 @@ class ConnectionHandler:
             self._handshakes.add(handshake)
             try:
                 # It takes longer than most requests.
-                await self.turns.begin(client_network(_host(peer)))
+                await self.turns.begin(network_prefix(_host(peer)))
                 await stream.do_handshake()
             except trio.BrokenResourceError as error:
                 _log.info("TLS failed with %s: %s", _name(peer), _reason(error))

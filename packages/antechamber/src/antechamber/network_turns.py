@@ -13,7 +13,7 @@ from collections import OrderedDict
 
 import trio
 
-from antechamber.client_network import client_site
+from antechamber.network_prefix import client_site
 
 ROUND_SECONDS = 0.002
 """Processor time of a round after which fewer are begun. A save takes tens of rounds."""

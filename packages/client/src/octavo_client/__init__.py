@@ -29,12 +29,12 @@ from octavo_client.errors import (
     UnexpectedResponse,
     WorkspaceGoneError,
 )
-from octavo_client.findings import BackLink, Hit, Hits, HitSnippet, LinkInfo, LinksOfFile, Mark
+from octavo_client.findings import BackLink, Hit, HitRange, Hits, HitSnippet, LinkInfo, LinksOfFile
 from octavo_client.images import FileContent
 from octavo_client.importing import ImportProgress
 from octavo_client.mirror import Mirror, Note
 from octavo_client.note_document import NoteDocument
-from octavo_client.notices import Changed, Gone, Notices
+from octavo_client.notices import Notices, WorkspaceChanged, WorkspaceGone
 from octavo_client.responses import (
     AccountInfo,
     ChangesetResult,
@@ -64,7 +64,6 @@ __all__ = [
     "ArchiveDiffers",
     "Attach",
     "BackLink",
-    "Changed",
     "ChangesetResult",
     "Client",
     "ClientError",
@@ -85,9 +84,9 @@ __all__ = [
     "FileChange",
     "FileContent",
     "FileId",
-    "Gone",
     "HeadMovedError",
     "Hit",
+    "HitRange",
     "HitSnippet",
     "Hits",
     "ImportFailure",
@@ -99,7 +98,6 @@ __all__ = [
     "LinksOfFile",
     "ListedFile",
     "ListeningEnded",
-    "Mark",
     "Mirror",
     "MutationId",
     "NewKey",
@@ -127,8 +125,10 @@ __all__ = [
     "UnexpectedResponse",
     "Update",
     "UploadInfo",
+    "WorkspaceChanged",
     "WorkspaceClient",
     "WorkspaceFileInfo",
+    "WorkspaceGone",
     "WorkspaceGoneError",
     "WorkspaceId",
     "WorkspaceInfo",

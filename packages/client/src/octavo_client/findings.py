@@ -11,7 +11,7 @@ from octavo_client.response_model import ResponseModel
 
 
 @dataclass(frozen=True, slots=True)
-class Mark(ResponseModel):
+class HitRange(ResponseModel):
     """A hit in a snippet: characters from ``start`` up to ``end``."""
 
     start: int
@@ -23,7 +23,7 @@ class HitSnippet(ResponseModel):
     """An excerpt of a note, as plain text on one line."""
 
     text: str
-    marks: tuple[Mark, ...]
+    marks: tuple[HitRange, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from octavo_client.errors import (
     UnavailableError,
     WorkspaceGoneError,
 )
-from octavo_client.notices import Changed, Gone
+from octavo_client.notices import WorkspaceChanged, WorkspaceGone
 from octavo_client.responses import FeedEntry
 from octavo_client.workspace import WorkspaceClient
 
@@ -94,7 +94,7 @@ class Mirror:
 
     async def run(
         self,
-        heard: Callable[[Changed], None] | None = None,
+        heard: Callable[[WorkspaceChanged], None] | None = None,
         *,
         task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
     ) -> None:
@@ -112,10 +112,10 @@ class Mirror:
         task_status.started()
         async with self._workspace.notices() as notices:
             while True:
-                notice: Changed | Gone | None = None
+                notice: WorkspaceChanged | WorkspaceGone | None = None
                 with trio.move_on_after(self._poll_every):
                     notice = await anext(notices)
-                if isinstance(notice, Gone):
+                if isinstance(notice, WorkspaceGone):
                     raise WorkspaceGoneError(f"the workspace is gone: {notice.reason}")
                 if notice is not None and heard is not None:
                     heard(notice)

@@ -38,7 +38,7 @@ _REFUSING = frozenset((401, 403))
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class WorkspaceChanged:
     """The workspace has another position, or mark of it: read the feed after your own."""
 
     workspace_id: WorkspaceId
@@ -47,7 +47,7 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class WorkspaceGone:
     """The workspace has no further notifications.
 
     Attributes:
@@ -61,13 +61,15 @@ class Gone:
 class Notices:
     """An async iterator over notifications."""
 
-    def __init__(self, received: trio.abc.ReceiveChannel[Changed | Gone | ClientError]) -> None:
+    def __init__(
+        self, received: trio.abc.ReceiveChannel[WorkspaceChanged | WorkspaceGone | ClientError]
+    ) -> None:
         self._received = received
 
-    def __aiter__(self) -> AsyncIterator[Changed | Gone]:
+    def __aiter__(self) -> AsyncIterator[WorkspaceChanged | WorkspaceGone]:
         return self
 
-    async def __anext__(self) -> Changed | Gone:
+    async def __anext__(self) -> WorkspaceChanged | WorkspaceGone:
         """Wait for the next notification; cancellation loses none."""
         try:
             received = await self._received.receive()
@@ -106,7 +108,7 @@ async def listen(
 @trio.as_safe_channel
 async def _received(
     connection: ApiConnection, workspace_ids: Collection[WorkspaceId], tls: ssl.SSLContext
-) -> AsyncGenerator[Changed | Gone | ClientError, None]:
+) -> AsyncGenerator[WorkspaceChanged | WorkspaceGone | ClientError, None]:
     """Yield the notifications, and finally an error, if any.
 
     The error is a value: raised here, it would surface at the end of the block, not in the
@@ -132,9 +134,9 @@ async def _received(
                     if notice.type == "gone":
                         del wanted[notice.workspace_id]
                         expelled = notice.reason != "deleted"
-                        yield Gone(notice.workspace_id, notice.reason)
+                        yield WorkspaceGone(notice.workspace_id, notice.reason)
                     elif notice.position is not None and notice.mark is not None:
-                        yield Changed(notice.workspace_id, notice.position, notice.mark)
+                        yield WorkspaceChanged(notice.workspace_id, notice.position, notice.mark)
         except ConnectionClosed as closed:
             # The end of a membership closes the stream, too; other workspaces go on.
             if closed.reason is not None and closed.reason.code == _POLICY and not expelled:

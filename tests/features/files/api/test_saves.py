@@ -231,7 +231,7 @@ async def test_memory_for_a_long_note_is_reserved_before_it_is_saved(
 
     monkeypatch.setattr(MemoryBudget, "wait_briefly", reserve)
     assert refusal(await save(note, device)) == (503, "server_busy")
-    monkeypatch.setattr(MemoryBudget, "hold", MemoryBudget.count)
+    monkeypatch.setattr(MemoryBudget, "hold", MemoryBudget.reserve_unchecked)
     assert await text_of(note) == long
     assert (await save(note, device)).status == 200
     assert reserved[0] == memory_of(len(long))

@@ -4,8 +4,8 @@ from octavo_rules.identity import FileId, Position, RevisionId
 
 from octavo.features.notes.member_notes import Level
 from octavo.features.notes.pages.frame import MOST_IN_TREE, crumbs_of, tree_of
-from octavo.features.publishing.site_map import FolderContents, Subfolder
 from octavo.features.publishing.sql.site_changes import ChangedFile
+from octavo.features.publishing.workspace_map import FolderContents, Subfolder
 from octavo.http.file_schemas import WorkspaceSchema
 
 

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from octavo_rules.identity import FileId, RevisionId
 
 from octavo.features.publishing.rules import LinkTarget, is_below
-from octavo.features.publishing.site_map import SiteMap
 from octavo.features.publishing.sql.site_changes import ChangedFile
+from octavo.features.publishing.workspace_map import WorkspaceMap
 from octavo.model.files.path import Kind
 from octavo.model.links.extraction import LinkKind
 
@@ -25,8 +25,8 @@ def head(name: str, path: str, live: bool = True, revision: int = 0) -> ChangedF
     return ChangedFile(FileId(name), live, kind, path, revision_id, 1, b"", 0, size, size)
 
 
-def site_of(*changes: ChangedFile) -> SiteMap:
-    site = SiteMap()
+def site_of(*changes: ChangedFile) -> WorkspaceMap:
+    site = WorkspaceMap()
     for change in changes:
         site.put(change)
     return site
@@ -99,7 +99,7 @@ def test_nothing_outside_the_folder_has_an_effect(
     last = {name: (path, live) for name, path, live in changes}
     paths = [path for path, live in last.values() if live]
     assume(len(set(paths)) == len(paths))
-    site = SiteMap()
+    site = WorkspaceMap()
     for name, path, live in changes:
         site.put(head(name, path, live))
     alone = site_of(
@@ -137,7 +137,7 @@ def test_folder_has_its_notes_and_folders_with_counts() -> None:
 def test_folder_that_was_read_before_has_what_was_changed_since(
     changes: list[tuple[str, str, bool, int]],
 ) -> None:
-    site = SiteMap()
+    site = WorkspaceMap()
     last: dict[str, ChangedFile] = {}
     for name, path, live, revision in changes:
         last[name] = head(name, path, live, revision)

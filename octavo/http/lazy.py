@@ -15,7 +15,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
-class Deferred(Generic[T]):
+class LazyValue(Generic[T]):
     """A value that is computed in a thread when it is first needed.
 
     Args:
@@ -42,7 +42,7 @@ class Deferred(Generic[T]):
         return self._values[0]
 
 
-class DeferredApplication:
+class LazyApplication:
     """An ASGI application that is loaded when the server has started.
 
     The lifespan reports its start immediately and loads the application then, so that this takes no

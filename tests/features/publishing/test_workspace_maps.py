@@ -3,8 +3,8 @@
 from octavo_rules.identity import Cursor, WorkspaceId
 
 from octavo.features.publishing.rules import LinkTarget
-from octavo.features.publishing.sites import Sites
 from octavo.features.publishing.sql.site_changes import place_of
+from octavo.features.publishing.workspace_maps import WorkspaceMaps
 from octavo.store.queries.workspaces import delete
 from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.notes_api import NotesApi, opened
@@ -19,14 +19,14 @@ async def place(api: NotesApi, workspace_id: str = "") -> tuple[int, Cursor]:
     return found
 
 
-async def paths(api: NotesApi, sites: Sites) -> list[str]:
+async def paths(api: NotesApi, sites: WorkspaceMaps) -> list[str]:
     site = await sites.get(*await place(api))
     return [each.path for each in site.notes_below("")]
 
 
 async def test_map_follows_every_change() -> None:
     async with opened() as api:
-        sites = Sites(api.store)
+        sites = WorkspaceMaps(api.store)
         note = await api.note("a.md")
         assert await paths(api, sites) == ["a.md"]
         await api.note("b.md")
@@ -39,13 +39,13 @@ async def test_map_follows_every_change() -> None:
         await note.delete()
         await note.purge()
         assert await paths(api, sites) == ["b.md"]
-        assert await paths(api, Sites(api.store)) == ["b.md"]
+        assert await paths(api, WorkspaceMaps(api.store)) == ["b.md"]
 
 
 async def test_map_follows_a_history_that_was_taken_back() -> None:
     async with opened() as api, opened() as earlier:
         store = FaultyStore(api.store)
-        sites = Sites(store)
+        sites = WorkspaceMaps(store)
         await api.note("a.md")
         await api.note("lost.md")
         await earlier.note("a.md")
@@ -66,7 +66,7 @@ async def test_map_follows_a_history_that_was_taken_back() -> None:
 async def test_map_follows_a_history_that_came_to_the_same_position_on_another_way() -> None:
     async with opened() as api, opened() as other:
         store = FaultyStore(api.store)
-        sites = Sites(store)
+        sites = WorkspaceMaps(store)
         for each in (api, other):
             note = await each.note("a.md")
         await api.note("lost.md")
@@ -84,7 +84,7 @@ async def test_map_follows_a_history_that_came_to_the_same_position_on_another_w
 async def test_files_of_a_workspace_that_is_gone_are_in_no_map() -> None:
     async with opened() as api, opened() as earlier:
         store = FaultyStore(api.store)
-        sites = Sites(store)
+        sites = WorkspaceMaps(store)
         await api.note("secret.md")
         assert await paths(api, sites) == ["secret.md"]
         await api.note("b.md")
@@ -100,7 +100,7 @@ async def test_files_of_a_workspace_that_is_gone_are_in_no_map() -> None:
 
 async def test_map_that_is_exact_is_not_read_again() -> None:
     async with opened() as api:
-        sites = Sites(api.store)
+        sites = WorkspaceMaps(api.store)
         await api.note("a.md")
         number, cursor = await place(api)
         site = await sites.get(number, cursor)
@@ -110,7 +110,7 @@ async def test_map_that_is_exact_is_not_read_again() -> None:
 
 async def test_map_that_was_not_used_between_two_rounds_is_forgotten() -> None:
     async with opened() as api:
-        sites = Sites(api.store)
+        sites = WorkspaceMaps(api.store)
         await api.note("a.md")
         number, cursor = await place(api)
         site = await sites.get(number, cursor)
@@ -130,12 +130,12 @@ async def test_large_workspace_is_mapped_in_steps() -> None:
             for number in range(450)
         ]
         assert (await api.push(*operations)).status == 200
-        assert len(await paths(api, Sites(api.store))) == 450
+        assert len(await paths(api, WorkspaceMaps(api.store))) == 450
 
 
 async def test_maps_of_few_files_are_kept() -> None:
     async with opened() as api:
-        sites = Sites(api.store, most_files=1)
+        sites = WorkspaceMaps(api.store, most_files=1)
         await api.note("a.md")
         await api.note("b.md")
         number, cursor = await place(api)

@@ -8,7 +8,7 @@ _SUBNET = "/64"
 
 
 @lru_cache(maxsize=4096)
-def client_network(client: str | None) -> str:
+def network_prefix(client: str | None) -> str:
     """Return the network that the address ``client`` counts as.
 
     An IPv6 address counts as its /64, the smallest network of one subscriber (RFC 6177 section 2);
@@ -33,7 +33,7 @@ def client_network(client: str | None) -> str:
 
 @lru_cache(maxsize=4096)
 def client_site(network: str) -> str:
-    """Return the site that a `client_network` belongs to: the /48 of a /64, otherwise itself.
+    """Return the site that a `network_prefix` belongs to: the /48 of a /64, otherwise itself.
 
     A subscriber may have all networks of a site (RFC 6177 section 2).
     """

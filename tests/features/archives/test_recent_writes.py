@@ -3,13 +3,13 @@
 import trio
 from octavo_rules.identity import WorkspaceId
 
-from octavo.features.archives.other_writes import SECONDS, OtherWrites
+from octavo.features.archives.recent_writes import SECONDS, RecentWrites
 
 IMPORTED, ANOTHER = WorkspaceId("imported"), WorkspaceId("another")
 
 
 async def test_write_is_recent_for_some_seconds(autojump_clock: trio.abc.Clock) -> None:
-    writes = OtherWrites()
+    writes = RecentWrites()
     assert not writes.recent()
     writes.committed(ANOTHER)
     await trio.sleep(SECONDS / 2)
@@ -21,7 +21,7 @@ async def test_write_is_recent_for_some_seconds(autojump_clock: trio.abc.Clock) 
 
 
 async def test_commits_of_imports_do_not_count(autojump_clock: trio.abc.Clock) -> None:
-    writes = OtherWrites()
+    writes = RecentWrites()
     with writes.importing(IMPORTED):
         with writes.importing(IMPORTED):
             writes.committed(IMPORTED)

@@ -1,4 +1,4 @@
-"""Deferred loading: once, in a thread, and before the first request that needs it."""
+"""Lazy values: computed once, in a thread, and before the first request that needs it."""
 
 import threading
 from collections.abc import Awaitable, Callable
@@ -8,7 +8,7 @@ import trio
 import trio.testing
 from antechamber.asgi import Application, Event, Receive, Scope, Send
 
-from octavo.http.deferred import Deferred, DeferredApplication
+from octavo.http.lazy import LazyApplication, LazyValue
 
 
 async def test_value_is_computed_once_however_many_need_it() -> None:
@@ -18,7 +18,7 @@ async def test_value_is_computed_once_however_many_need_it() -> None:
         threads.append(threading.get_ident())
         return "value"
 
-    deferred = Deferred(compute)
+    deferred = LazyValue(compute)
     found: list[str] = []
 
     async def need() -> None:
@@ -56,7 +56,7 @@ async def test_application_starts_immediately_is_loaded_on_request_and_keeps_req
         await trio.lowlevel.checkpoint()
         return inner
 
-    application = DeferredApplication(load, started)
+    application = LazyApplication(load, started)
     to_application, events = trio.open_memory_channel[Event](2)
     sent: list[str] = []
 
@@ -97,7 +97,7 @@ async def load_failing() -> Application:
 async def test_application_that_cannot_be_loaded_is_logged_and_each_request_gets_503(
     load: Callable[[], Awaitable[Application]], caplog: pytest.LogCaptureFixture
 ) -> None:
-    application = DeferredApplication(load)
+    application = LazyApplication(load)
     to_application, events = trio.open_memory_channel[Event](2)
     sent: list[Event] = []
 

@@ -12,7 +12,7 @@ SECONDS = 10.0
 """How long a write counts as recent."""
 
 
-class OtherWrites:
+class RecentWrites:
     """Writes to the workspaces of this process that are no import's.
 
     ``elapsed`` returns a time in seconds.

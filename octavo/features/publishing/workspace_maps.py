@@ -6,8 +6,8 @@ from itertools import count
 import trio
 from octavo_rules.identity import START, Cursor
 
-from octavo.features.publishing.site_map import SiteMap
 from octavo.features.publishing.sql.site_changes import changed_since
+from octavo.features.publishing.workspace_map import WorkspaceMap
 from octavo.store import Store
 
 MOST_FILES = 100_000
@@ -15,7 +15,7 @@ MOST_FILES = 100_000
 _STEP = 200
 
 
-class Sites:
+class WorkspaceMaps:
     """Maps workspaces, and brings the maps up to date.
 
     Args:
@@ -26,14 +26,14 @@ class Sites:
     def __init__(self, store: Store, *, most_files: int = MOST_FILES) -> None:
         self._store = store
         self._most_files = most_files
-        self._maps: OrderedDict[int, SiteMap] = OrderedDict()
+        self._maps: OrderedDict[int, WorkspaceMap] = OrderedDict()
         # A map that was dropped and read again has other shapes: pages are kept by them.
         self._shapes = count()
         self._locks: dict[int, trio.Lock] = {}
         # Since `drop_unused`.
         self._unused: set[int] = set()
 
-    async def get(self, workspace: int, cursor: Cursor) -> SiteMap:
+    async def get(self, workspace: int, cursor: Cursor) -> WorkspaceMap:
         """Return the map of a workspace, exact at ``cursor``, which it had, or a later one.
 
         ``workspace`` is its number. Use the map before the next checkpoint, after which it may have
@@ -53,7 +53,7 @@ class Sites:
             self._maps.pop(workspace, None)
         self._unused = {*self._maps}
 
-    async def _updated(self, workspace: int, cursor: Cursor) -> SiteMap:
+    async def _updated(self, workspace: int, cursor: Cursor) -> WorkspaceMap:
         lock = self._locks.setdefault(workspace, trio.Lock())
         try:
             async with lock:
@@ -61,17 +61,17 @@ class Sites:
                 if found is not None and found.cursor == cursor:
                     return found
                 if found is None:
-                    found = SiteMap(self._shapes)
+                    found = WorkspaceMap(self._shapes)
                 changed = await self._store.read_much(changed_since(workspace, found.cursor))
                 if changed is None:
                     # The history of the database was taken back.
-                    found = SiteMap(self._shapes)
+                    found = WorkspaceMap(self._shapes)
                     changed = await self._store.read_much(changed_since(workspace, START))
                 assert changed is not None
                 reached, changes = changed
                 if reached == START and len(found):
                     # The workspace is gone, and another one may get its number.
-                    found = SiteMap(self._shapes)
+                    found = WorkspaceMap(self._shapes)
                 if len(changes) > _STEP:
                     # Nobody else sees a map that is not complete.
                     self._maps.pop(workspace, None)

@@ -1,7 +1,7 @@
 import ipaddress
 
 import pytest
-from antechamber.client_network import client_network, client_site
+from antechamber.network_prefix import client_site, network_prefix
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,21 +21,21 @@ from hypothesis import strategies as st
     ],
 )
 def test_client_counts_for_its_network(client: str | None, network: str) -> None:
-    assert client_network(client) == network
+    assert network_prefix(client) == network
 
 
 @given(st.ip_addresses(v=6, network="2001:db8::/64"), st.ip_addresses(v=6, network="2001:db8::/64"))
 def test_clients_of_one_64_count_as_one(
     one: ipaddress.IPv6Address, other: ipaddress.IPv6Address
 ) -> None:
-    assert client_network(str(one)) == client_network(str(other))
+    assert network_prefix(str(one)) == network_prefix(str(other))
 
 
 @given(st.ip_addresses(v=4), st.ip_addresses(v=4))
 def test_ipv4_clients_count_separately(
     one: ipaddress.IPv4Address, other: ipaddress.IPv4Address
 ) -> None:
-    assert (client_network(str(one)) == client_network(str(other))) is (one == other)
+    assert (network_prefix(str(one)) == network_prefix(str(other))) is (one == other)
 
 
 @pytest.mark.parametrize(

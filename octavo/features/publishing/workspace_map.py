@@ -49,7 +49,7 @@ _LAST = (2, "", "")
 """Sorts after every file and folder of a folder."""
 
 
-class SiteMap:
+class WorkspaceMap:
     """The live files of one workspace at a cursor.
 
     Args:

@@ -3,27 +3,27 @@
 import pytest
 
 from octavo.http.contract.problems import Forbidden, InvalidRequest, RateLimited
-from octavo.http.pages.trouble import trouble_of
+from octavo.http.pages.form_errors import form_errors_of
 from octavo.http.refusals import problem_of
 from octavo.model.access.refusal import PasswordQueueFull
 
 
 def test_errors_belong_to_fields() -> None:
     problem = InvalidRequest(errors=[("/name", "Too long."), ("/controls/storageBytes", "No.")])
-    trouble = trouble_of(problem, {"storageBytes": "storage"})
+    trouble = form_errors_of(problem, {"storageBytes": "storage"})
     assert (trouble.status, trouble.text) == (400, "")
     assert trouble.fields == {"name": "Too long.", "storage": "No."}
 
 
 def test_refusal_without_fields_is_said_of_the_form() -> None:
-    assert trouble_of(Forbidden("Not you.")).text == "Not you."
+    assert form_errors_of(Forbidden("Not you.")).text == "Not you."
 
 
 def test_full_queue_of_passwords_is_not_blamed_on_the_person() -> None:
     problem = problem_of(PasswordQueueFull(2))
     assert isinstance(problem, RateLimited)
     expected = "The server is checking many other passwords at the moment."
-    assert trouble_of(problem).text == f"{expected} Try again in a few seconds."
+    assert form_errors_of(problem).text == f"{expected} Try again in a few seconds."
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,6 @@ def test_full_queue_of_passwords_is_not_blamed_on_the_person() -> None:
     ],
 )
 def test_too_many_attempts_name_the_wait(seconds: int, expected: str) -> None:
-    trouble = trouble_of(RateLimited(retry_after=seconds))
+    trouble = form_errors_of(RateLimited(retry_after=seconds))
     assert trouble.text == f"There were too many attempts. Try again {expected}."
     assert trouble.headers == ((b"retry-after", b"%d" % seconds),)

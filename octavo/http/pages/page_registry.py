@@ -127,7 +127,7 @@ class Visitor:
         return {"limit": _ROWS, "after": self.query.get("after")}
 
 
-class Site:
+class PageRegistry:
     """Registers the pages of an application.
 
     Args:

@@ -24,7 +24,7 @@ _TEXTS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class FormErrors:
     """Why a form was refused.
 
     Attributes:
@@ -47,7 +47,7 @@ def text_of(problem: Problem) -> str:
     return _TEXTS.get(problem.code, problem.detail)
 
 
-def trouble_of(problem: Problem, names: Mapping[str, str] | None = None) -> Trouble:
+def form_errors_of(problem: Problem, names: Mapping[str, str] | None = None) -> FormErrors:
     """Return what the page of a form says of ``problem``.
 
     ``names`` maps a member of the request to the field of the form when their names differ. Raises
@@ -69,4 +69,4 @@ def trouble_of(problem: Problem, names: Mapping[str, str] | None = None) -> Trou
         busy = isinstance(problem, RateLimited) and problem.busy
         reason = _BUSY if busy else "There were too many attempts"
         text = f"{reason}. Try again {wait_of(problem)}."
-    return Trouble(problem.status, text, fields, problem.headers, problem.code)
+    return FormErrors(problem.status, text, fields, problem.headers, problem.code)
