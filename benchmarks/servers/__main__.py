@@ -19,14 +19,14 @@ from octavo.http.contract.request_log import request_log
 
 BACKLOG = 2048
 LIMITS = Limits(
-    head_time=10,
+    header_timeout=10,
     head_size=16_384,
     header_count=100,
     target_length=8_192,
-    body_idle_time=20,
-    request_time=60,
-    idle_time=600,
-    write_time=20,
+    body_timeout=20,
+    request_timeout=60,
+    idle_timeout=600,
+    write_timeout=20,
     connections=20_000,
     connections_per_client=20_000,
     requests_per_connection=1_000_000_000,
@@ -43,7 +43,14 @@ def on_octavo(application: Any, port: int) -> None:  # noqa: ANN401  # ASGI in s
     listener = socket.create_server(("127.0.0.1", port), backlog=BACKLOG)
     listener.setblocking(False)
     trio.run(
-        partial(serve, application, [listener], options, shutdown=trio.sleep_forever, grace=1.0)
+        partial(
+            serve,
+            application,
+            [listener],
+            options,
+            shutdown=trio.sleep_forever,
+            shutdown_timeout=1.0,
+        )
     )
 
 

@@ -255,7 +255,7 @@ def add_components(
     restorations = add_restorations(root, settings, store, directory, shared=shared)
     attempts = Attempts(_rates(settings))
     passwords = Passwords(
-        new_entropy=new_entropy, run=workers.run, known_waiting=settings.known_browsers_waiting
+        new_entropy=new_entropy, run=workers.run, known_waiting=settings.known_device_queue
     )
     publishing = add_publishing(
         root,

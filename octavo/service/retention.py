@@ -57,7 +57,7 @@ def retention_job(store: Store, settings: Settings, life: SessionLife) -> Retent
     retention = Retention(
         all_of=all_kept(settings),
         hourly=int(settings.history_hourly_days * DAY * 1000),
-        least=settings.history_least,
+        least=settings.history_min_revisions,
     )
 
     audit_time = int(settings.audit_days * DAY * 1000)

@@ -1,7 +1,7 @@
 """Run the service, and stop it.
 
-A stop goes in steps, all within the grace time: readiness turns 503; requests are still taken
-for the drain time; the listener closes and idle connections with it; requests in flight finish;
+A stop goes in steps, all within the shutdown timeout: readiness turns 503; requests are still taken
+for the drain timeout; the listener closes and idle connections with it; requests in flight finish;
 what is left is cut off.
 """
 
@@ -48,7 +48,7 @@ from octavo.store.data_folder import holding
 from octavo.store.engine import StoreEngine, open_engine
 
 CUT_OFF_SECONDS = 2.0
-"""How long the cut-off at the end of the grace time may itself take.
+"""How long the cut-off at the end of the shutdown timeout may itself take.
 
 2,000 connections of clients that don't read took up to 1.75 s on two slow cores, beside two busy
 processes.
@@ -88,7 +88,7 @@ def return_large_blocks() -> None:
 
 
 async def run(settings: Settings, log: Log, *, new: bool = False) -> None:
-    """Run the service until SIGTERM or SIGINT, then stop it within ``settings.grace`` seconds.
+    """Run the service until SIGTERM or SIGINT, then stop it within the shutdown timeout.
 
     Images without a database are what is left of an installation: it is not started as an empty
     one, unless it is meant to be ``new``.
@@ -246,14 +246,14 @@ def build_tree(
             "actors": lambda: f"{render_tree(root.tree())}\n\n{limits()}",
             "public_url": lambda: settings.public_url,
             "engine": lambda: "sqlite" if settings.database is None else "postgresql",
-            "blobs": lambda: "object store" if settings.blobs else "folder",
+            "blobs": lambda: "object store" if settings.object_store else "folder",
         }
         await serve_control(control_listener, commands)
 
     root.add(WorkerSpec("control", control))
     # The worker starts when everything has been added.
     parts = add_components(root, settings, engine, folders, legal, log_audit=audit_log(log.write))
-    object_store = folders.blobs if settings.blobs else None
+    object_store = folders.blobs if settings.object_store else None
     probe = ReadinessProbe(engine, settings.data_dir, phase.stopping, object_store=object_store)
     usage = ServerUsage()
     memory = MemoryBudget(settings.memory, settings.memory_per_client)
@@ -287,7 +287,7 @@ def build_tree(
             phase.url = await nursery.start(serve_until_stopped)
             worker.started()
 
-    rest = settings.grace - settings.drain + CUT_OFF_SECONDS
+    rest = settings.shutdown_timeout - settings.drain_timeout + CUT_OFF_SECONDS
     root.add(WorkerSpec("http", http, reports_ready=True, drain_timeout=rest))
     return root
 
@@ -305,9 +305,9 @@ async def serve_http(
     """Return HTTP on ``listener`` until ``shutdown`` is set, then stop gracefully.
 
     Started with the address served, as a URL. After ``shutdown`` idle connections close immediately
-    and requests in flight have what the drain time left of ``settings.grace`` seconds, less the
-    time of the cut-off. The listener stays the caller's, so a restart serves the same port.
-    Cancelling closes every connection.
+    and requests in flight have what the drain timeout left of ``settings.shutdown_timeout``
+    seconds, less the time of the cut-off. The listener stays the caller's, so a restart serves the
+    same port. Cancelling closes every connection.
     """
     # A start that is called off must not touch the listener, which may be closed by then.
     await trio.lowlevel.checkpoint_if_cancelled()
@@ -319,7 +319,7 @@ async def serve_http(
                 [listener],
                 server_options(settings, log_request, usage, now=now, new_id=new_id),
                 shutdown=shutdown.wait,
-                grace=_for_requests(settings),
+                shutdown_timeout=_for_requests(settings),
                 certificate=_certificate(settings),
             )
         )
@@ -327,12 +327,12 @@ async def serve_http(
 
 
 def _for_requests(settings: Settings) -> float:
-    """Return the seconds that requests in flight have after the drain time.
+    """Return the seconds that requests in flight have after the drain timeout.
 
-    The cut-off of what is left then ends within the grace time as well.
+    The cut-off of what is left then ends within the shutdown timeout as well.
     """
-    grace = settings.grace - settings.drain
-    return grace - min(CUT_OFF_SECONDS, grace / 2)
+    left = settings.shutdown_timeout - settings.drain_timeout
+    return left - min(CUT_OFF_SECONDS, left / 2)
 
 
 def _certificate(settings: Settings) -> Certificate | None:
@@ -355,11 +355,11 @@ async def _stop_on_signal(
         phase.stopping.set()
         _log.info(
             "Octavo is stopping; requests in flight have up to %g seconds",
-            settings.drain + _for_requests(settings),
+            settings.drain_timeout + _for_requests(settings),
         )
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_end_on_next, signals)
-            await trio.sleep(settings.drain)
+            await trio.sleep(settings.drain_timeout)
             listener.close()
             phase.shutdown.set()
             await trio.sleep_forever()

@@ -233,7 +233,7 @@ def portal_addresses(text: str) -> tuple[NamedAddress, ...]:
     return tuple(found.values())
 
 
-def object_store(text: str) -> str:
+def object_store_address(text: str) -> str:
     """Read the address of a bucket, with the prefix of its objects if it has one."""
     if not _OBJECT_STORE.fullmatch(text) or len(text) > _LONGEST_OBJECT_STORE:
         raise ValueError(

@@ -15,11 +15,11 @@ LARGEST_UPDATE = 6_000_000
 
 def contradictions(settings: "Settings") -> Iterator[str]:
     """Yield what is wrong with ``settings`` that are valid one by one, a line each."""
-    if settings.drain > settings.grace:
+    if settings.drain_timeout > settings.shutdown_timeout:
         yield (
-            f"the drain time ({settings.drain:g} s) is part of the grace time "
-            f"({settings.grace:g} s) and can't be longer: "
-            f"lower {variable('drain')} or raise {variable('grace')}"
+            f"the drain timeout ({settings.drain_timeout:g} s) is part of the shutdown timeout "
+            f"({settings.shutdown_timeout:g} s) and can't be longer: "
+            f"lower {variable('drain_timeout')} or raise {variable('shutdown_timeout')}"
         )
     if bool(settings.tls_certificate) is not bool(settings.tls_key):
         yield (

@@ -19,17 +19,16 @@ _ADDRESS_OF_A_PLATFORM = re.compile(r"(tcp|udp|sctp)://")
 _MEANT = {
     "address": "bind",
     "base_url": "public_url",
-    "bucket": "blobs",
+    "bucket": "object_store",
     "data": "data_dir",
     "data_folder": "data_dir",
     "database_url": "database",
     "db": "database",
     "host": "bind",
     "listen": "bind",
-    "object_store": "blobs",
     "origin": "public_url",
     "port": "bind",
-    "s3": "blobs",
+    "s3": "object_store",
     "url": "public_url",
 }
 
@@ -47,6 +46,21 @@ def option(name: str) -> str:
 def is_of_a_platform(name: str, value: str) -> bool:
     """Return whether a container platform sets the variable ``name`` for a service near by."""
     return bool(_OF_A_PLATFORM.search(name) or _ADDRESS_OF_A_PLATFORM.match(value))
+
+
+RENAMED = {
+    "blobs": "object_store",
+    "body_idle_time": "body_timeout",
+    "drain": "drain_timeout",
+    "grace": "shutdown_timeout",
+    "head_time": "header_timeout",
+    "history_least": "history_min_revisions",
+    "idle_time": "idle_timeout",
+    "known_browsers_waiting": "known_device_queue",
+    "request_time": "request_timeout",
+    "write_time": "write_timeout",
+}
+"""The present names of settings by their former ones."""
 
 
 def meant(name: str, known: Iterable[str]) -> str | None:

@@ -13,7 +13,7 @@ from octavo.settings.addresses import (
     host_name,
     legal_document,
     local_origin,
-    object_store,
+    object_store_address,
     origin,
     portal_addresses,
     remote_port,
@@ -74,7 +74,7 @@ class Settings(BaseSettings):
         "set; the option takes no password",
         json_schema_extra={"secret": True},
     )
-    blobs: Annotated[str, reads(object_store)] = Field(
+    object_store: Annotated[str, reads(object_store_address)] = Field(
         default="",
         description="object store for images: s3://, az:// or gs://, then bucket and prefix; "
         "without it, they are stored in the data folder",
@@ -83,13 +83,13 @@ class Settings(BaseSettings):
     pool_size: _Positive = Field(
         default=10, description="maximum number of open connections to PostgreSQL"
     )
-    grace: _Seconds = Field(
+    shutdown_timeout: _Seconds = Field(
         default=10.0, description="seconds that a shutdown may take before requests are cut off"
     )
-    drain: _Seconds = Field(
+    drain_timeout: _Seconds = Field(
         default=0.0,
-        description="seconds of the grace time in which new requests are still accepted while "
-        "readiness already returns 503, so that a load balancer can stop sending them",
+        description="seconds of the shutdown timeout in which new requests are still accepted "
+        "while readiness already returns 503, so that a load balancer can stop sending them",
     )
     tls_certificate: _File = Field(
         default="",
@@ -133,7 +133,7 @@ class Settings(BaseSettings):
         description="days for which the last revision of each hour is kept; of older revisions, "
         "the last of each day is kept",
     )
-    history_least: _Positive = Field(
+    history_min_revisions: _Positive = Field(
         default=20, description="number of newest revisions of a file that are kept at any age"
     )
     remove_image_metadata: Annotated[bool, reads(switch)] = Field(
@@ -195,7 +195,7 @@ class Settings(BaseSettings):
         default=300.0,
         description="seconds over which attempts to sign in and to register are counted",
     )
-    known_browsers_waiting: _Positive = Field(
+    known_device_queue: _Positive = Field(
         default=16,
         description="sign-ins of browsers that have signed in before, which may wait for their "
         "turn beyond those of others; of each account, 2 at most",
@@ -278,7 +278,7 @@ class Settings(BaseSettings):
     mail_per_address: _Positive = Field(
         default=5, description="messages to one address within an hour; more are not sent"
     )
-    head_time: _Wait = Field(
+    header_timeout: _Wait = Field(
         default=10.0,
         description="seconds to receive the head of a request, and for a TLS handshake",
     )
@@ -291,14 +291,14 @@ class Settings(BaseSettings):
     target_length: Annotated[int, reads(count(256))] = Field(
         default=8192, description="maximum length of path and query of a request, in bytes"
     )
-    body_idle_time: _Wait = Field(default=20.0, description="seconds that a request body may pause")
-    request_time: _Wait = Field(
+    body_timeout: _Wait = Field(default=20.0, description="seconds that a request body may pause")
+    request_timeout: _Wait = Field(
         default=60.0, description="seconds for a whole request, to the end of the response"
     )
-    idle_time: _Wait = Field(
+    idle_timeout: _Wait = Field(
         default=75.0, description="seconds that a connection may be idle between requests"
     )
-    write_time: _Wait = Field(
+    write_timeout: _Wait = Field(
         default=20.0, description="seconds that a client may take to read 64 KiB of the response"
     )
     connections: _Positive = Field(default=10000, description="maximum number of open connections")

@@ -16,6 +16,7 @@ from octavo.settings.names import (
     CONFIG_VARIABLE,
     KEY_VARIABLE,
     PREFIX,
+    RENAMED,
     is_of_a_platform,
     meant,
     option,
@@ -157,5 +158,7 @@ def _hint(name: str, known: Iterable[str], called: Callable[[str], str]) -> str:
     """Return what to do about ``name``, which is no setting; ``called`` names one that is."""
     if name.lower().startswith("http2"):
         return _WITHOUT_HTTP2
+    if renamed := RENAMED.get(name.lower()):
+        return f"its name is {called(renamed)} now"
     near = meant(name, known)
     return f"did you mean {called(near)}?" if near else _SEE

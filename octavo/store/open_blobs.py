@@ -15,7 +15,7 @@ def open_blobs(settings: Settings) -> blobs.BlobStore:
     Raises `octavo.store.blobs.BlobsUnusable` when an object store can't be used as the environment
     configures it. Nothing is sent to it: an object store that is away does not prevent the start.
     """
-    if settings.blobs:
+    if settings.object_store:
         # Loads obstore.
-        return blobs.open_object_store(settings.blobs)
+        return blobs.open_object_store(settings.object_store)
     return blobs.LocalBlobs(settings.data_dir.absolute() / FOLDER)

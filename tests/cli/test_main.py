@@ -73,7 +73,7 @@ def test_command_help_has_an_example_and_fits_the_terminal(
         (["--version=2"], "octavo"),
         (["serve", "--loud"], "octavo serve"),
         (["serve", "now"], "octavo serve"),
-        (["actors", "--grace", "1"], "octavo actors"),
+        (["actors", "--shutdown-timeout", "1"], "octavo actors"),
         (["serve", "--bind"], "octavo serve"),
         (["backup"], "octavo backup"),
         (["restore", "--data-dir"], "octavo restore"),
@@ -131,13 +131,13 @@ def test_password_in_the_arguments_ends_with_2_and_is_not_repeated(
 def test_wrong_settings_end_with_2_and_a_line_each(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Path("octavo.toml").write_text("drain = 'late'")
-    assert main([command, "--bind", "http:"], {"OCTAVO_GRACE": "long"}) == 2
+    Path("octavo.toml").write_text("drain_timeout = 'late'")
+    assert main([command, "--bind", "http:"], {"OCTAVO_SHUTDOWN_TIMEOUT": "long"}) == 2
     printed = capsys.readouterr()
     assert [line.split("=")[0] for line in printed.err.splitlines()] == [
         "octavo: --bind",
-        "octavo: OCTAVO_GRACE",
-        "octavo: octavo.toml: drain",
+        "octavo: OCTAVO_SHUTDOWN_TIMEOUT",
+        "octavo: octavo.toml: drain_timeout",
     ]
     assert printed.out == ""
 
@@ -176,14 +176,14 @@ def test_serve_unusable_data_folder_exits_with_1_and_one_line(
 def test_settings_lists_each_with_its_value_its_origin_and_its_meaning(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    Path("octavo.toml").write_text("drain = 1")
-    assert main(["settings", "--bind", "[::1]:1"], {"OCTAVO_GRACE": "5", **SECRET}) == 0
+    Path("octavo.toml").write_text("drain_timeout = 1")
+    assert main(["settings", "--bind", "[::1]:1"], {"OCTAVO_SHUTDOWN_TIMEOUT": "5", **SECRET}) == 0
     printed = capsys.readouterr().out
     lines = printed.splitlines()
     assert max(map(len, lines)) <= 80
     assert lines[:2] == ["bind = [::1]:1", "    from --bind"]
-    assert "grace = 5\n    from OCTAVO_GRACE\n" in printed
-    assert "drain = 1\n    from octavo.toml: drain\n" in printed
+    assert "shutdown_timeout = 5\n    from OCTAVO_SHUTDOWN_TIMEOUT\n" in printed
+    assert "drain_timeout = 1\n    from octavo.toml: drain_timeout\n" in printed
     assert "tls_key = none\n    from the default\n" in printed
     assert "database = postgresql://octavo:***@db.example/notes\n" in printed
     assert "hidden" not in printed
@@ -195,21 +195,21 @@ def test_settings_lists_each_with_its_value_its_origin_and_its_meaning(
 
 
 def test_settings_for_programs_are_one_object(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("octavo.toml").write_text("drain = 1")
+    Path("octavo.toml").write_text("drain_timeout = 1")
     assert main(["settings", "--json"], {"OCTAVO_TRUSTED_PROXIES": "::1", **SECRET}) == 0
     text = capsys.readouterr().out
     printed = json.loads(text)
     found = {each["name"]: each for each in printed["settings"]}
     assert printed["file"] == "octavo.toml"
     assert list(found) == list(Settings.model_fields)
-    assert found["drain"] == {
-        "name": "drain",
+    assert found["drain_timeout"] == {
+        "name": "drain_timeout",
         "value": 1.0,
-        "origin": "octavo.toml: drain",
+        "origin": "octavo.toml: drain_timeout",
         "default": 0.0,
-        "variable": "OCTAVO_DRAIN",
-        "option": "--drain",
-        "meaning": Settings.model_fields["drain"].description,
+        "variable": "OCTAVO_DRAIN_TIMEOUT",
+        "option": "--drain-timeout",
+        "meaning": Settings.model_fields["drain_timeout"].description,
     }
     assert found["trusted_proxies"]["value"] == ["::1/128"]
     assert found["tls_key"]["value"] is None

@@ -289,7 +289,7 @@ def test_parts_of_one_process_are_completed_by_another(servers: Servers) -> None
 def test_server_that_stops_ends_its_exports() -> None:
     with (
         data_folder() as folder,
-        running(folder, "--grace", "1") as octavo,
+        running(folder, "--shutdown-timeout", "1") as octavo,
         ExitStack() as stack,
     ):
         owner = settle(octavo)

@@ -324,7 +324,7 @@ def test_database_alone_is_backed_up_on_demand(folder: Path, backup: Path) -> No
 
 def test_images_in_an_object_store_are_not_part_of_it(folder: Path, backup: Path) -> None:
     add_blobs(folder, [])
-    address = ("--blobs", "s3://notes/images")
+    address = ("--object-store", "s3://notes/images")
     printed = succeeds("backup", folder, *address, str(backup))
     notice = "the images are in an object store, and not in the backup (docs/operation.md)\n"
     assert printed.endswith(notice)
@@ -337,7 +337,7 @@ def test_backup_asks_the_server_whether_it_uses_an_object_store(
     folder: Path, backup: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_environment(monkeypatch, AWS_ENDPOINT_URL="http://127.0.0.1:9", **ENVIRONMENT)
-    with running(folder, "--blobs", f"s3://{BUCKET}") as octavo:
+    with running(folder, "--object-store", f"s3://{BUCKET}") as octavo:
         octavo.invitation()
         assert "the images are in an object store" in succeeds("backup", folder, str(backup))
         assert octavo.stop()[0] == 0

@@ -35,7 +35,7 @@ def upload(http: httpx.Client, workspace: str, data: bytes) -> httpx.Response:
 def test_images_are_stored_there_and_notes_do_not_need_it(faulty: FaultyObjectStore) -> None:
     with (
         data_folder() as folder,
-        running(folder, "--blobs", f"s3://{BUCKET}/images") as octavo,
+        running(folder, "--object-store", f"s3://{BUCKET}/images") as octavo,
         client(octavo.url, settle(octavo)) as http,
     ):
         workspace = http.post("/api/workspaces", json={"name": "Notes"}).json()["id"]
@@ -70,7 +70,7 @@ def test_import_waits_for_the_store_and_loses_nothing(faulty: FaultyObjectStore)
     files = {"a.md": b"![](attachments/p.png)", "attachments/p.png": PNG}
     with (
         data_folder() as folder,
-        running(folder, "--blobs", f"s3://{BUCKET}/imports") as octavo,
+        running(folder, "--object-store", f"s3://{BUCKET}/imports") as octavo,
         client(octavo.url, settle(octavo)) as http,
     ):
         workspace = http.post("/api/workspaces", json={"name": "Notes"}).json()["id"]
@@ -103,7 +103,14 @@ def test_store_without_an_account_is_refused_at_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_environment(monkeypatch)
-    given = ("--bind", "127.0.0.1:0", "--data-dir", str(tmp_path / "data"), "--blobs", "az://notes")
+    given = (
+        "--bind",
+        "127.0.0.1:0",
+        "--data-dir",
+        str(tmp_path / "data"),
+        "--object-store",
+        "az://notes",
+    )
     with start(*given, folder=tmp_path) as process:
         _, output = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1, output

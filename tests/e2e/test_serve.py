@@ -134,7 +134,7 @@ def test_serve_websocket_handshake_is_treated_as_a_get(server: Server) -> None:
 
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
 def test_serve_signal_stops_immediately_despite_an_idle_connection(signum: int) -> None:
-    with serving("--grace", "60") as server:
+    with serving("--shutdown-timeout", "60") as server:
         idle = server.connect()
         idle.request("GET", "/health")
         assert idle.getresponse().read()
@@ -150,7 +150,7 @@ def test_serve_signal_stops_immediately_despite_an_idle_connection(signum: int) 
 
 
 def test_serve_signal_lets_the_request_in_flight_finish() -> None:
-    with serving("--grace", "60") as server:
+    with serving("--shutdown-timeout", "60") as server:
         flight = begin_request(server)
         server.process.send_signal(signal.SIGTERM)
         wait_until_refused(server)
@@ -163,14 +163,14 @@ def test_serve_signal_lets_the_request_in_flight_finish() -> None:
 
 
 def test_serve_grace_over_cuts_off_the_request_in_flight() -> None:
-    with serving("--grace", "0.2") as server:
+    with serving("--shutdown-timeout", "0.2") as server:
         flight = begin_request(server)
         assert server.stop() == (0, "")
         flight.close()
 
 
 def test_serve_grace_over_cuts_off_a_client_that_reads_nothing() -> None:
-    with serving("--grace", "0.2") as server:
+    with serving("--shutdown-timeout", "0.2") as server:
         deaf = socket.socket()
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
         deaf.connect(("127.0.0.1", server.port))
@@ -180,7 +180,7 @@ def test_serve_grace_over_cuts_off_a_client_that_reads_nothing() -> None:
 
 
 def test_serve_drain_reports_not_ready_but_accepts_requests_and_a_second_signal_ends() -> None:
-    with serving("--grace", "120", "--drain", "60") as server:
+    with serving("--shutdown-timeout", "120", "--drain-timeout", "60") as server:
         server.process.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + PATIENCE
         while (status := server.get("/ready")) == 200:
@@ -252,7 +252,7 @@ def test_serve_problems_lead_to_the_public_address() -> None:
 
 
 def test_actors_shows_the_tree_of_the_server_of_its_folder() -> None:
-    limits = ("--known-browsers-waiting", "5", "--requests-per-round-per-client", "7")
+    limits = ("--known-device-queue", "5", "--requests-per-round-per-client", "7")
     with serving(*limits) as server:
         with start(folder=server.folder, command="actors", stdout=subprocess.PIPE) as process:
             found, output = process.communicate(timeout=PATIENCE)

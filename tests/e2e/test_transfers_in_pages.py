@@ -60,7 +60,7 @@ class There:
 
 @pytest.fixture(scope="module")
 def there() -> Iterator[There]:
-    short = ("--request-time", str(REQUEST_SECONDS), "--body-idle-time", "2")
+    short = ("--request-timeout", str(REQUEST_SECONDS), "--body-timeout", "2")
     with data_folder() as folder:
         with running(folder) as octavo:
             owner = settle(octavo)

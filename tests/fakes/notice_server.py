@@ -37,7 +37,7 @@ from tests.fakes.identity_fixture import LIFE, IdentityFixture, identity_fixture
 from tests.fakes.inline_documents import inline_documents
 
 ORIGIN = "https://notes.example"
-ROOMY = replace(QUICK, write_time=60, connections_per_client=2000)
+ROOMY = replace(QUICK, write_timeout=60, connections_per_client=2000)
 FROM_HERE = (b"origin", ORIGIN.encode())
 NOBODYS = "01900000-0000-7000-8000-ffffffffffff"
 

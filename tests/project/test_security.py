@@ -92,7 +92,7 @@ QUOTED = [
     "the median and the 99th percentile",
     f"{default(Passwords, 'known_waiting')} places in the queue that others can't take",
     f"each account has at most {KNOWN_OF_ONE}, and the turns",
-    f"with {SETTINGS.known_browsers_waiting // KNOWN_OF_ONE} accounts or more",
+    f"with {SETTINGS.known_device_queue // KNOWN_OF_ONE} accounts or more",
     f"always {KNOWN_DEVICES} times as many",
     f"gets {OF_KNOWN.count} with all of them",
     f"says so for {DEVICE_TOKEN_SECONDS // DAY:g} days",

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from octavo.settings import Bind, DatabaseUrl, Settings, SettingsError, read_settings
 from octavo.settings.addresses import NamedAddress, origin
 from octavo.settings.description import describe, plain, shown
-from octavo.settings.names import option, variable
+from octavo.settings.names import RENAMED, option, variable
 
 DATABASE = "postgresql://octavo:hidden@db.example:5432/notes?sslmode=require"
 MAIL = {"OCTAVO_SMTP_HOST": "mail.example.org", "OCTAVO_MAIL_FROM": "notes@example.org"}
@@ -66,20 +66,20 @@ def test_settings_have_the_documented_defaults() -> None:
 
 
 def test_settings_created_in_code_read_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OCTAVO_GRACE", "7")
+    monkeypatch.setenv("OCTAVO_SHUTDOWN_TIMEOUT", "7")
     monkeypatch.setenv("GRACE", "7")
-    write("grace = 7")
-    assert Settings().grace == 10
+    write("shutdown_timeout = 7")
+    assert Settings().shutdown_timeout == 10
 
 
 def test_settings_are_frozen() -> None:
     with pytest.raises(ValidationError, match="frozen"):
-        Settings().grace = 1
+        Settings().shutdown_timeout = 1
 
 
 def test_settings_created_in_code_are_validated_too() -> None:
     with pytest.raises(ValidationError, match="is not a time"):
-        Settings(grace=-1)
+        Settings(shutdown_timeout=-1)
 
 
 @pytest.mark.parametrize(
@@ -99,19 +99,19 @@ def test_settings_created_in_code_are_validated_too() -> None:
         ("database", DATABASE, DatabaseUrl(DATABASE)),
         ("database", "postgres:///notes", DatabaseUrl("postgres:///notes")),
         ("database", "postgresql://a:1,b:2/notes", DatabaseUrl("postgresql://a:1,b:2/notes")),
-        ("blobs", "s3://notes", "s3://notes"),
-        ("blobs", "az://notes/octavo/", "az://notes/octavo"),
-        ("blobs", "gs://notes.example.org/a/b_c-1.2", "gs://notes.example.org/a/b_c-1.2"),
+        ("object_store", "s3://notes", "s3://notes"),
+        ("object_store", "az://notes/octavo/", "az://notes/octavo"),
+        ("object_store", "gs://notes.example.org/a/b_c-1.2", "gs://notes.example.org/a/b_c-1.2"),
         ("pool_size", "3", 3),
         ("download_bytes_per_month", "0", 0),
         ("download_objects_per_month", "9007199254740991", 2**53 - 1),
         ("write_objects_per_month", "1000000", 1_000_000),
-        ("grace", "0.5", 0.5),
-        ("grace", "3600", 3600.0),
-        ("drain", "2", 2.0),
+        ("shutdown_timeout", "0.5", 0.5),
+        ("shutdown_timeout", "3600", 3600.0),
+        ("drain_timeout", "2", 2.0),
         ("session_idle_days", "0.5", 0.5),
         ("sign_in_attempts_time", "60", 60.0),
-        ("head_time", "0.5", 0.5),
+        ("header_timeout", "0.5", 0.5),
         ("head_size", "2048", 2048),
         ("connections", "1", 1),
         ("log_format", "json", "json"),
@@ -142,8 +142,8 @@ def test_read_accepts_from_every_source(name: str, text: str, value: object) -> 
     ("toml", "name", "value"),
     [
         ("bind = 9000", "bind", Bind("127.0.0.1", 9000)),
-        ("grace = 5", "grace", 5.0),
-        ("grace = 0.5", "grace", 0.5),
+        ("shutdown_timeout = 5", "shutdown_timeout", 5.0),
+        ("shutdown_timeout = 0.5", "shutdown_timeout", 0.5),
         ("connections = 7", "connections", 7),
         ('trusted_proxies = ["::1"]', "trusted_proxies", (ip_network("::1"),)),
     ],
@@ -154,28 +154,29 @@ def test_read_file_may_have_numbers_and_lists(toml: str, name: str, value: objec
 
 
 def test_read_stronger_source_takes_precedence_and_is_named() -> None:
-    write('grace = "nonsense"\ndrain = "nonsense"\nidle_time = 1')
+    write('shutdown_timeout = "nonsense"\ndrain_timeout = "nonsense"\nidle_timeout = 1')
     found = read_settings(
-        {"OCTAVO_GRACE": "nonsense", "OCTAVO_DRAIN": "2"}, {"grace": "3", "drain": None}
+        {"OCTAVO_SHUTDOWN_TIMEOUT": "nonsense", "OCTAVO_DRAIN_TIMEOUT": "2"},
+        {"shutdown_timeout": "3", "drain_timeout": None},
     )
     settings = found.settings
-    assert (settings.grace, settings.drain, settings.idle_time) == (3, 2, 1)
+    assert (settings.shutdown_timeout, settings.drain_timeout, settings.idle_timeout) == (3, 2, 1)
     assert found.origins == {
-        "grace": "--grace",
-        "drain": "OCTAVO_DRAIN",
-        "idle_time": "octavo.toml: idle_time",
+        "shutdown_timeout": "--shutdown-timeout",
+        "drain_timeout": "OCTAVO_DRAIN_TIMEOUT",
+        "idle_timeout": "octavo.toml: idle_timeout",
     }
 
 
 def test_read_file_named_by_an_option_takes_precedence_over_the_environment() -> None:
-    write("grace = 1")
-    write("grace = 2", "environment.toml")
-    write("grace = 3", "option.toml")
+    write("shutdown_timeout = 1")
+    write("shutdown_timeout = 2", "environment.toml")
+    write("shutdown_timeout = 3", "option.toml")
     environment = {"OCTAVO_CONFIG": "environment.toml"}
-    assert read_settings({}).settings.grace == 1
-    assert read_settings(environment).settings.grace == 2
+    assert read_settings({}).settings.shutdown_timeout == 1
+    assert read_settings(environment).settings.shutdown_timeout == 2
     found = read_settings(environment, config="option.toml")
-    assert (found.settings.grace, found.file) == (3, Path("option.toml"))
+    assert (found.settings.shutdown_timeout, found.file) == (3, Path("option.toml"))
 
 
 @pytest.mark.parametrize(
@@ -212,15 +213,15 @@ def test_read_file_named_by_an_option_takes_precedence_over_the_environment() ->
         ("download_bytes_per_month", "-1", "0 to 9007199254740991"),
         ("download_bytes_per_month", "9007199254740992", "0 to 9007199254740991"),
         ("write_objects_per_month", "10 GB", "0 to 9007199254740991"),
-        ("grace", "soon", "give seconds"),
-        ("grace", "-1", "give seconds"),
-        ("grace", "nan", "give seconds"),
-        ("grace", "inf", "give seconds"),
-        ("grace", "3601", "from 0 to 3600"),
+        ("shutdown_timeout", "soon", "give seconds"),
+        ("shutdown_timeout", "-1", "give seconds"),
+        ("shutdown_timeout", "nan", "give seconds"),
+        ("shutdown_timeout", "inf", "give seconds"),
+        ("shutdown_timeout", "3601", "from 0 to 3600"),
         ("session_idle_days", "0", "give days from 0.01"),
         ("session_absolute_days", "forever", "give days from 0.01"),
-        ("head_time", "0", "from 0.1 to 86400"),
-        ("idle_time", "nan", "from 0.1 to 86400"),
+        ("header_timeout", "0", "from 0.1 to 86400"),
+        ("idle_timeout", "nan", "from 0.1 to 86400"),
         ("head_size", "1023", "1024 or more"),
         ("head_size", "16k", "give a whole number"),
         ("connections", "0", "1 or more"),
@@ -319,8 +320,10 @@ def test_read_refused_database_is_reported_without_the_password(text: str) -> No
     ],
 )
 def test_read_refused_object_store_is_reported_without_its_address(text: str) -> None:
-    (problem,) = problems_of({"OCTAVO_BLOBS": text})
-    assert problem.startswith("OCTAVO_BLOBS is not the address of an object store: give s3://")
+    (problem,) = problems_of({"OCTAVO_OBJECT_STORE": text})
+    assert problem.startswith(
+        "OCTAVO_OBJECT_STORE is not the address of an object store: give s3://"
+    )
     assert "hidden" not in problem
 
 
@@ -364,7 +367,7 @@ def test_read_option_with_a_database_without_a_password_is_accepted(text: str) -
 
 @pytest.mark.parametrize(
     ("text", "name"),
-    [("s3://key:hidden@notes", "blobs"), ("https://ann:hidden@notes.example", "public_url")],
+    [("s3://key:hidden@notes", "object_store"), ("https://ann:hidden@notes.example", "public_url")],
 )
 def test_read_option_of_another_address_takes_no_password(text: str, name: str) -> None:
     (problem,) = problems_of({}, {name: text})
@@ -372,22 +375,25 @@ def test_read_option_of_another_address_takes_no_password(text: str, name: str) 
 
 
 def test_read_several_wrong_values_names_them_all() -> None:
-    write("drian = 1\nidle_time = {}\nwrite_time = 0")
-    problems = problems_of({"OCTAVO_GRACE": "y", "OCTAVO_GRASE": "1"}, {"bind": "!"})
+    write("drian_timeout = 1\nidle_timeout = {}\nwrite_timeout = 0")
+    problems = problems_of({"OCTAVO_SHUTDOWN_TIMEOUT": "y", "OCTAVO_SHUTDWN_TIMEOUT": "1"}, {"bind": "!"})
     assert [problem.partition("=")[0].partition(" is ")[0] for problem in problems] == [
-        "octavo.toml: drian",
-        "octavo.toml: idle_time",
-        "OCTAVO_GRASE",
+        "octavo.toml: drian_timeout",
+        "octavo.toml: idle_timeout",
+        "OCTAVO_SHUTDWN_TIMEOUT",
         "--bind",
-        "OCTAVO_GRACE",
-        "octavo.toml: write_time",
+        "OCTAVO_SHUTDOWN_TIMEOUT",
+        "octavo.toml: write_timeout",
     ]
 
 
 @pytest.mark.parametrize(
     ("environment", "says"),
     [
-        ({"OCTAVO_DRAIN": "11"}, "lower OCTAVO_DRAIN or raise OCTAVO_GRACE"),
+        (
+            {"OCTAVO_DRAIN_TIMEOUT": "11"},
+            "lower OCTAVO_DRAIN_TIMEOUT or raise OCTAVO_SHUTDOWN_TIMEOUT",
+        ),
         (
             {"OCTAVO_SESSION_ABSOLUTE_DAYS": "7"},
             "lower OCTAVO_SESSION_IDLE_DAYS or raise OCTAVO_SESSION_ABSOLUTE_DAYS",
@@ -422,6 +428,12 @@ def test_read_several_wrong_values_names_them_all() -> None:
 def test_read_contradictory_settings_are_refused(environment: dict[str, str], says: str) -> None:
     (problem,) = problems_of(environment)
     assert says in problem
+
+
+@pytest.mark.parametrize(("former", "present"), RENAMED.items())
+def test_renamed_setting_is_refused_with_its_present_name(former: str, present: str) -> None:
+    former, present = variable(former), variable(present)
+    assert problems_of({former: "1"}) == (f"{former} is not a setting: its name is {present} now",)
 
 
 def test_session_may_end_after_the_same_days_whether_it_is_used_or_not() -> None:
@@ -460,14 +472,14 @@ def test_smtp_password_is_shown_nowhere() -> None:
     ("name", "meant"),
     [
         ("OCTAVO_BNID", "OCTAVO_BIND"),
-        ("OCTAVO_GRASE", "OCTAVO_GRACE"),
+        ("OCTAVO_SHUTDWN_TIMEOUT", "OCTAVO_SHUTDOWN_TIMEOUT"),
         ("OCTAVO_CONFG", "OCTAVO_CONFIG"),
         ("OCTAVO_HOST", "OCTAVO_BIND"),
         ("OCTAVO_PORT", "OCTAVO_BIND"),
         ("OCTAVO_DATABASE_URL", "OCTAVO_DATABASE"),
         ("OCTAVO_URL", "OCTAVO_PUBLIC_URL"),
-        ("OCTAVO_BUCKET", "OCTAVO_BLOBS"),
-        ("OCTAVO_grace", "OCTAVO_GRACE"),
+        ("OCTAVO_BUCKET", "OCTAVO_OBJECT_STORE"),
+        ("OCTAVO_shutdown_timeout", "OCTAVO_SHUTDOWN_TIMEOUT"),
     ],
 )
 def test_read_misspelled_variable_is_named_and_its_value_is_not(name: str, meant: str) -> None:
@@ -512,18 +524,30 @@ def test_read_foreign_variables_are_ignored(name: str) -> None:
 @pytest.mark.parametrize(
     ("toml", "says"),
     [
-        ("gracee = 1", "gracee is not a setting: did you mean grace?"),
+        (
+            "shutdown_timeoutt = 1",
+            "shutdown_timeoutt is not a setting: did you mean shutdown_timeout?",
+        ),
         ("port = 1", "port is not a setting: did you mean bind?"),
         ("public-url = 1", "public-url is not a setting: did you mean public_url?"),
         ("colour = 1", "colour is not a setting: `octavo serve --help` lists the settings"),
         ("[server]\nport = 1", "server is not a setting: `octavo serve --help` lists the settings"),
-        ("grace = {}", "grace is not a value: give text in quotes, or a number"),
-        ("grace = 2026-11-21", "grace is not a value: give text in quotes, or a number"),
+        (
+            "shutdown_timeout = {}",
+            "shutdown_timeout is not a value: give text in quotes, or a number",
+        ),
+        (
+            "shutdown_timeout = 2026-11-21",
+            "shutdown_timeout is not a value: give text in quotes, or a number",
+        ),
         (
             "trusted_proxies = []",
             "trusted_proxies is not a value: give text in quotes, or a number",
         ),
-        ("grace = true", "grace='true' is not a time: give seconds from 0 to 3600"),
+        (
+            "shutdown_timeout = true",
+            "shutdown_timeout='true' is not a time: give seconds from 0 to 3600",
+        ),
     ],
 )
 def test_read_unusable_key_of_the_file_is_refused(toml: str, says: str) -> None:
@@ -533,14 +557,14 @@ def test_read_unusable_key_of_the_file_is_refused(toml: str, says: str) -> None:
 
 
 def test_read_file_that_is_not_toml_is_refused_with_the_line() -> None:
-    write("grace = 1\ngrace\n")
+    write("shutdown_timeout = 1\nshutdown_timeout\n")
     (problem,) = problems_of({})
     assert problem.startswith("octavo.toml is not TOML: ")
     assert "line 2" in problem
 
 
 def test_read_file_that_is_not_text_is_refused() -> None:
-    Path("octavo.toml").write_bytes(b"grace = '\xff'")
+    Path("octavo.toml").write_bytes(b"shutdown_timeout = '\xff'")
     (problem,) = problems_of({})
     assert problem.startswith("octavo.toml is not TOML: ")
 
@@ -570,7 +594,7 @@ def test_read_any_text_is_accepted_or_refused_and_never_crashes(text: str) -> No
         settings = read_settings({}, dict.fromkeys(names, text)).settings
     except SettingsError:
         return
-    assert settings.drain <= settings.grace
+    assert settings.drain_timeout <= settings.shutdown_timeout
 
 
 @given(st.from_regex(r"[a-z0-9.:\[\]-]{1,20}", fullmatch=True))

@@ -230,14 +230,14 @@ class History:
         self.settings = Settings(
             history_all_days=random.choice([0.01, 1.0, 5.0]),
             history_hourly_days=random.choice([5.0, 35.0]),
-            history_least=random.choice([1, 1, 3]),
+            history_min_revisions=random.choice([1, 1, 3]),
         )
         self.age_days = random.choice([0, 32, 40, 40])
         self.pruning = PruningCheck(
             Retention(
                 all_of=retention.all_kept(self.settings),
                 hourly=int(self.settings.history_hourly_days * DAY),
-                least=self.settings.history_least,
+                least=self.settings.history_min_revisions,
             )
         )
         self.new_id = new_id

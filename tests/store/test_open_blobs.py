@@ -44,7 +44,7 @@ async def test_blobs_are_in_the_object_store_that_is_named(
 ) -> None:
     with s3_endpoint() as endpoint:
         set_environment(monkeypatch, AWS_ENDPOINT_URL=endpoint, **ENVIRONMENT)
-        blobs = open_blobs(Settings(data_dir=tmp_path, blobs="s3://octavo-blobs/images"))
+        blobs = open_blobs(Settings(data_dir=tmp_path, object_store="s3://octavo-blobs/images"))
         assert await put_and_read(blobs, tmp_path) == b"x"
 
 
@@ -53,7 +53,7 @@ def test_every_kind_of_object_store_is_opened(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_environment(monkeypatch, **CREDENTIALS[address])
-    assert isinstance(open_blobs(Settings(blobs=address)), ObjectBlobs)
+    assert isinstance(open_blobs(Settings(object_store=address)), ObjectBlobs)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_object_store_without_valid_credentials_can_not_be_opened(
 ) -> None:
     set_environment(monkeypatch, **environment)
     with pytest.raises(BlobsUnusable, match=f"the object store {address} can't be opened") as found:
-        open_blobs(Settings(blobs=address))
+        open_blobs(Settings(object_store=address))
     assert message in str(found.value)
     assert SECRET not in str(found.value)
 

@@ -39,7 +39,7 @@ def command(
 ) -> None:
     """Write the copy, and print what it holds. Raises `Failed`."""
     settings = read(context, given).settings
-    in_object_store = bool(settings.blobs)
+    in_object_store = bool(settings.object_store)
     with suppress(ControlFailed):
         # The server knows its engine from options that this command did not get.
         if settings.database is None and ask(settings.data_dir, "engine") == "postgresql":

@@ -43,7 +43,7 @@ def command(
                 restore,
                 settings,
                 Path(os.path.abspath(file)),
-                blobs=not (database_only or settings.blobs),
+                blobs=not (database_only or settings.object_store),
                 incomplete=incomplete,
                 report=report,
             )
@@ -53,7 +53,7 @@ def command(
     except Interrupted:
         raise Failed("interrupted: nothing was changed") from None
     say(f"restored: {described(done.contents)}")
-    if settings.blobs:
+    if settings.object_store:
         say("the images are in an object store, which was not changed (docs/operation.md)")
     if done.blobs is not None and done.blobs.number:
         say(f"images: {counted(done.blobs.number - done.blobs.lacking, 'file')}")

@@ -19,12 +19,12 @@ from .http_server import QUICK, Server, routed, serving
 # A client in a process of its own may start slowly, and no test here is about deadlines.
 PATIENT = replace(
     QUICK,
-    head_time=20,
-    body_idle_time=20,
-    request_time=20,
-    idle_time=20,
-    write_time=20,
-    linger_time=2,
+    header_timeout=20,
+    body_timeout=20,
+    request_timeout=20,
+    idle_timeout=20,
+    write_timeout=20,
+    linger_timeout=2,
 )
 
 

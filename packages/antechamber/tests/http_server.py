@@ -18,19 +18,19 @@ from antechamber.serve import serve
 
 # Deadlines that a test can wait for, far enough apart to tell which one it was.
 QUICK = Limits(
-    head_time=0.4,
+    header_timeout=0.4,
     head_size=16_384,
     header_count=100,
     target_length=8_192,
-    body_idle_time=0.4,
-    request_time=5.0,
-    idle_time=5.0,
-    write_time=0.4,
+    body_timeout=0.4,
+    request_timeout=5.0,
+    idle_timeout=5.0,
+    write_timeout=0.4,
     connections=10_000,
     connections_per_client=256,
     requests_per_connection=10_000,
-    linger_time=0.4,
-    half_close_time=0.3,
+    linger_timeout=0.4,
+    half_close_timeout=0.3,
     tick=0.05,
 )
 
@@ -221,7 +221,7 @@ async def serving(
     application: Application = echo,
     limits: Limits = QUICK,
     *,
-    grace: float = 5.0,
+    shutdown_timeout: float = 5.0,
     certificate: Certificate | None = None,
     tls: ssl.SSLContext | None = None,
     listener: socket.socket | None = None,
@@ -247,7 +247,7 @@ async def serving(
             wire,
             certificate=certificate,
             shutdown=server.shutdown.wait,
-            grace=grace,
+            shutdown_timeout=shutdown_timeout,
             task_status=task_status,
         )
         server.ended.set()

@@ -12,7 +12,7 @@ from .conftest import Authority
 from .http_server import QUICK, Rounds, serving
 
 MANY = 300
-LIMITS = replace(QUICK, head_time=20.0, connections_per_client=2 * MANY)
+LIMITS = replace(QUICK, header_timeout=20.0, connections_per_client=2 * MANY)
 REQUEST = b"GET /well HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"
 
 

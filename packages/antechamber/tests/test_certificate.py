@@ -81,12 +81,12 @@ async def test_client_without_tls_is_disconnected(authority: Authority, data: by
 
 
 async def test_stalled_reader_under_tls_does_not_block_shutdown(authority: Authority) -> None:
-    limits = replace(QUICK, write_time=60)
+    limits = replace(QUICK, write_timeout=60)
     async with (
         serving(
             APPLICATION,
             limits,
-            grace=0.5,
+            shutdown_timeout=0.5,
             certificate=authority.certificate,
             tls=authority.context(),
         ) as server,

@@ -126,7 +126,7 @@ async def test_malformed_chunk_in_the_packet_of_its_head_gets_one_response() -> 
 
 async def test_stalled_reader_blocks_neither_others_nor_shutdown() -> None:
     # A bare server sends under a shield without a deadline: it never ends.
-    async with serving(APPLICATION, grace=0.5) as server, server.client() as client:
+    async with serving(APPLICATION, shutdown_timeout=0.5) as server, server.client() as client:
         await client.send(b"GET /endless HTTP/1.1\r\nhost: a\r\n\r\n")
         await client.stream.receive_some(1)
         assert await server.is_well()
@@ -279,14 +279,14 @@ async def test_texts_of_a_request_that_ends_in_any_way_are_freed_at_once(
         started.set()
         await handler(text, receive, send)
 
-    limits = replace(QUICK, request_time=0.1 if ends == "timed out" else 5)
+    limits = replace(QUICK, request_timeout=0.1 if ends == "timed out" else 5)
     gc.collect()
     gc.disable()
     # The log of the tests would keep the exceptions.
     logging.disable()
     try:
         async with (
-            serving(routed({"/kept": handle}), limits, grace=0.1) as server,
+            serving(routed({"/kept": handle}), limits, shutdown_timeout=0.1) as server,
             server.client() as client,
         ):
             await client.send(b"GET /kept HTTP/1.1\r\nhost: a\r\n\r\n")
@@ -333,7 +333,7 @@ async def test_connection_that_ended_is_freed_at_once(kind: str) -> None:
     gc.collect()
     gc.disable()
     try:
-        async with serving(application, replace(QUICK, request_time=0.3)) as server:
+        async with serving(application, replace(QUICK, request_timeout=0.3)) as server:
             async with server.client() as client:
                 await client.send(asked[kind])
                 await trio.sleep(QUICK.tick)

@@ -32,11 +32,11 @@ AT_ONCE = 50
 # No client here is slow on purpose: each ends its sending side immediately.
 LIMITS = replace(
     QUICK,
-    head_time=10,
-    body_idle_time=10,
-    write_time=10,
-    half_close_time=5,
-    linger_time=5,
+    header_timeout=10,
+    body_timeout=10,
+    write_timeout=10,
+    half_close_timeout=5,
+    linger_timeout=5,
     connections_per_client=1000,
     head_size=4000,
 )

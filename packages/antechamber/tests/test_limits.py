@@ -23,8 +23,8 @@ SMALL = replace(
     connections_per_client=3,
     requests_per_connection=3,
     drain_size=1000,
-    request_time=0.8,
-    idle_time=0.6,
+    request_timeout=0.8,
+    idle_timeout=0.6,
 )
 
 
@@ -108,7 +108,7 @@ async def test_head_that_trickles_gets_408_at_the_deadline() -> None:
             nursery.start_soon(trickle)
             assert (await client.read_response()).status == 408
             nursery.cancel_scope.cancel()
-        assert trio.current_time() - begun < 2 * SMALL.head_time + 1
+        assert trio.current_time() - begun < 2 * SMALL.header_timeout + 1
 
 
 async def test_silent_client_is_disconnected() -> None:
@@ -173,11 +173,11 @@ async def test_trickling_body_ends_with_the_request_timeout() -> None:
 
 
 async def test_stalled_reader_is_cut_off() -> None:
-    limits = replace(SMALL, request_time=60)
+    limits = replace(SMALL, request_timeout=60)
     async with serving(APPLICATION, limits) as server, server.client() as client:
         await client.send(b"GET /endless HTTP/1.1\r\nhost: a\r\n\r\n")
         begun = trio.current_time()
-        await trio.sleep(SMALL.write_time + 4 * SMALL.tick)
+        await trio.sleep(SMALL.write_timeout + 4 * SMALL.tick)
         received = await client.rest()
         # What was already sent arrives; the response is cut off, not ended.
         assert not received.endswith(b"0\r\n\r\n")
@@ -248,10 +248,10 @@ async def test_stalled_unread_body_blocks_nobody() -> None:
 
 SLOW = replace(
     QUICK,
-    head_time=30,
-    body_idle_time=30,
-    write_time=30,
-    request_time=60,
+    header_timeout=30,
+    body_timeout=30,
+    write_timeout=30,
+    request_timeout=60,
     connections=2000,
     connections_per_client=2000,
 )
@@ -303,7 +303,7 @@ async def keep_slow(streams: list[trio.SocketStream], opening: bytes, server: Se
 
 
 async def test_trickling_unread_body_meets_one_deadline() -> None:
-    limits = replace(QUICK, body_idle_time=0.8)
+    limits = replace(QUICK, body_timeout=0.8)
     async with serving(routed({"/early": early}), limits) as server, server.client() as client:
         begun = trio.current_time()
         await client.send(b"POST /early HTTP/1.1\r\nhost: a\r\ncontent-length: 5000\r\n\r\n")

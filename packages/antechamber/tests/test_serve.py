@@ -342,7 +342,7 @@ async def test_truncated_response_is_not_followed_by_another() -> None:
         given_up.set()
 
     given_up = trio.Event()
-    limits = replace(QUICK, write_time=20)
+    limits = replace(QUICK, write_timeout=20)
     async with serving(routed({"/torn": torn}), limits) as server, server.client() as client:
         assert isinstance(client.stream, trio.SocketStream)
         client.stream.setsockopt(trio.socket.SOL_SOCKET, trio.socket.SO_RCVBUF, 4096)
@@ -352,7 +352,7 @@ async def test_truncated_response_is_not_followed_by_another() -> None:
 
 
 async def test_empty_line_after_a_body_leaves_the_connection_idle() -> None:
-    limits = replace(QUICK, idle_time=5, head_time=0.2)
+    limits = replace(QUICK, idle_timeout=5, header_timeout=0.2)
     async with serving(APPLICATION, limits) as server, server.client() as client:
         more = "content-length: 2\r\n"
         assert (await client.ask(get("/", "POST", more=more) + b"hi\r\n")).status == 200
@@ -386,7 +386,7 @@ async def test_response_is_sent_though_the_application_suppresses_its_cancellati
         except trio.Cancelled:
             raise RuntimeError("something else") from None
 
-    limits = replace(QUICK, request_time=0.3)
+    limits = replace(QUICK, request_timeout=0.3)
     async with serving(routed({"/stubborn": stubborn}), limits) as server:
         async with server.client() as client:
             assert (await client.ask(get("/stubborn"))).status == 503

@@ -1,4 +1,4 @@
-"""A stop: requests in flight finish, idle connections end, and nothing outlasts the grace."""
+"""A stop: requests in flight finish, idle connections end, and nothing outlasts the timeout."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from .http_server import QUICK, Server, respond, routed, serving
 from .test_error_boundary import UPGRADE
 
 GET = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"
-PATIENT = replace(QUICK, write_time=60, idle_time=60, request_time=60, body_idle_time=60)
+PATIENT = replace(QUICK, write_timeout=60, idle_timeout=60, request_timeout=60, body_timeout=60)
 
 
 async def early(scope: Scope, receive: Receive, send: Send) -> None:
@@ -38,7 +38,7 @@ async def ends_within(server: Server, seconds: float) -> None:
 
 async def test_idle_connections_end_immediately() -> None:
     async with (
-        serving(limits=PATIENT, grace=30) as server,
+        serving(limits=PATIENT, shutdown_timeout=30) as server,
         server.client() as idle,
         server.client() as fresh,
     ):
@@ -52,7 +52,7 @@ async def test_idle_connections_end_immediately() -> None:
 
 async def test_request_in_flight_finishes_with_connection_close() -> None:
     held = Held()
-    async with serving(routed({"/held": held}), PATIENT, grace=30) as server:
+    async with serving(routed({"/held": held}), PATIENT, shutdown_timeout=30) as server:
         async with server.client() as client:
             await client.send(b"GET /held HTTP/1.1\r\nhost: a\r\n\r\n")
             await held.started.wait()
@@ -68,7 +68,7 @@ async def test_request_in_flight_finishes_with_connection_close() -> None:
 
 async def test_nobody_is_accepted_any_more() -> None:
     held = Held()
-    async with serving(routed({"/held": held}), PATIENT, grace=30) as server:
+    async with serving(routed({"/held": held}), PATIENT, shutdown_timeout=30) as server:
         async with server.client() as client:
             await client.send(b"GET /held HTTP/1.1\r\nhost: a\r\n\r\n")
             await held.started.wait()
@@ -94,9 +94,12 @@ async def test_nobody_is_accepted_any_more() -> None:
     ids=["handler", "body", "head"],
 )
 async def test_unfinished_requests_are_cut_off_after_the_grace(data: bytes) -> None:
-    limits = replace(PATIENT, head_time=60)
+    limits = replace(PATIENT, header_timeout=60)
     application = routed({"/held": Held()})
-    async with serving(application, limits, grace=0.5) as server, server.client() as client:
+    async with (
+        serving(application, limits, shutdown_timeout=0.5) as server,
+        server.client() as client,
+    ):
         await client.send(data)
         assert await server.is_well()
         begun = trio.current_time()
@@ -118,7 +121,7 @@ async def test_upgraded_stream_is_notified_of_the_stop() -> None:
 
         exchange.upgrade(tell)
 
-    async with serving(routed({"/ws": take}), PATIENT, grace=30) as server:
+    async with serving(routed({"/ws": take}), PATIENT, shutdown_timeout=30) as server:
         async with server.client() as client:
             await client.send(UPGRADE)
             await taken.wait()
@@ -146,11 +149,11 @@ async def test_upgraded_stream_begins_after_the_head() -> None:
 
 
 async def test_stop_during_a_tls_handshake_ends_soon(authority: Authority) -> None:
-    limits = replace(PATIENT, head_time=60)
+    limits = replace(PATIENT, header_timeout=60)
     async with (
         serving(
             limits=limits,
-            grace=30,
+            shutdown_timeout=30,
             certificate=authority.certificate,
             tls=authority.context(),
         ) as server,
@@ -171,9 +174,12 @@ async def test_stop_during_a_tls_handshake_ends_soon(authority: Authority) -> No
     ids=["a letter", "half a head", "a body that nobody reads"],
 )
 async def test_stalled_client_does_not_delay_a_stop(data: bytes) -> None:
-    limits = replace(PATIENT, head_time=60)
+    limits = replace(PATIENT, header_timeout=60)
     application = routed({"/early": early})
-    async with serving(application, limits, grace=30) as server, server.client() as client:
+    async with (
+        serving(application, limits, shutdown_timeout=30) as server,
+        server.client() as client,
+    ):
         end = b"\r\n\r\n" if data.startswith(b"POST") else b""
         await client.send(data + end)
         if end:
@@ -185,10 +191,12 @@ async def test_stalled_client_does_not_delay_a_stop(data: bytes) -> None:
 
 
 async def test_stalled_tls_handshake_does_not_delay_a_stop(authority: Authority) -> None:
-    limits = replace(PATIENT, head_time=60)
+    limits = replace(PATIENT, header_timeout=60)
     tls = authority.context()
     async with (
-        serving(limits=limits, certificate=authority.certificate, tls=tls, grace=30) as server,
+        serving(
+            limits=limits, certificate=authority.certificate, tls=tls, shutdown_timeout=30
+        ) as server,
         await trio.open_tcp_stream("127.0.0.1", server.port),
     ):
         await trio.testing.wait_all_tasks_blocked()

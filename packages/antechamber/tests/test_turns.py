@@ -66,7 +66,9 @@ def flooding(port: int, begin: bytes, again: bytes) -> Iterator[None]:
 
 @pytest.mark.parametrize(("begin", "again"), FLOODS.values(), ids=FLOODS)
 async def test_flood_leaves_others_their_turn(begin: bytes, again: bytes) -> None:
-    limits = replace(QUICK, head_time=10, body_idle_time=10, request_time=10, write_time=10)
+    limits = replace(
+        QUICK, header_timeout=10, body_timeout=10, request_timeout=10, write_timeout=10
+    )
     async with serving(routed({"/parts": parts}), limits) as server:
         with flooding(server.port, begin, again), trio.fail_after(10):
             for _ in range(20):

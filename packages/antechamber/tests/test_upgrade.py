@@ -37,7 +37,7 @@ from .websocket_peer import (
 
 MAX = 1 << 20
 # Ticks so far apart that all tasks can be observed waiting.
-PATIENT = replace(QUICK, write_time=60, tick=0.5)
+PATIENT = replace(QUICK, write_timeout=60, tick=0.5)
 
 
 def websocket(handler: Handler, close_time: float) -> tuple[WebSockets, Application]:
@@ -64,7 +64,7 @@ class Place:
         limits: Limits = QUICK,
         *,
         close_time: float = 5.0,
-        grace: float = 5.0,
+        shutdown_timeout: float = 5.0,
     ) -> AsyncIterator[Server]:
         """Serve ``handler`` at /notices; the server still works afterwards, unless stopped."""
         trust = self._authority
@@ -74,7 +74,7 @@ class Place:
             serving(
                 routed({"/notices": application, "/refused": refuse_socket}),
                 limits,
-                grace=grace,
+                shutdown_timeout=shutdown_timeout,
                 certificate=None if trust is None else trust.certificate,
                 tls=None if trust is None else trust.context(),
             ) as server,
@@ -268,7 +268,9 @@ async def test_client_that_reads_nothing_is_cut_off_in_time(place: Place) -> Non
 
 
 async def test_deadlines_of_requests_do_not_end_a_websocket(place: Place) -> None:
-    brief = replace(QUICK, request_time=0.3, idle_time=0.3, head_time=0.3, body_idle_time=0.3)
+    brief = replace(
+        QUICK, request_timeout=0.3, idle_timeout=0.3, header_timeout=0.3, body_timeout=0.3
+    )
     async with place.serving(limits=brief) as server, opened(server) as peer:
         with trio.move_on_after(1) as waiting:
             await peer.frame()
@@ -292,10 +294,12 @@ async def test_stop_sends_1001_to_a_foreign_client(place: Place) -> None:
 
 
 @pytest.mark.parametrize(
-    ("close_time", "grace"), [(0.5, 60), (60, 0.5)], ids=["by the close", "by the grace"]
+    ("close_time", "shutdown_timeout"),
+    [(0.5, 60), (60, 0.5)],
+    ids=["by the close", "by the shutdown_timeout"],
 )
 async def test_stop_with_many_clients_some_not_reading_ends_in_time(
-    place: Place, close_time: float, grace: float
+    place: Place, close_time: float, shutdown_timeout: float
 ) -> None:
     flood = Flood()
 
@@ -303,7 +307,9 @@ async def test_stop_with_many_clients_some_not_reading_ends_in_time(
         await (flood if await connection.receive() == "flood" else echo)(connection)
 
     async with (
-        place.serving(by_order, PATIENT, close_time=close_time, grace=grace) as server,
+        place.serving(
+            by_order, PATIENT, close_time=close_time, shutdown_timeout=shutdown_timeout
+        ) as server,
         AsyncExitStack() as stack,
     ):
         peers = [await stack.enter_async_context(opened(server)) for _ in range(50)]

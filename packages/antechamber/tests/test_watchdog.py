@@ -41,7 +41,7 @@ async def test_connections_that_end_together_are_closed_in_portions(
     reason: CloseReason,
 ) -> None:
     terminated: list[CloseReason] = []
-    watchdog = Watchdog(Limits(tick=0.01, half_close_time=0), lambda: None)
+    watchdog = Watchdog(Limits(tick=0.01, half_close_timeout=0), lambda: None)
     pairs = [socket.socketpair() for _ in range(MANY if reason is CloseReason.CLIENT_LEFT else 1)]
     for number in range(MANY):
         timed_out = reason is CloseReason.HEAD_TIMEOUT

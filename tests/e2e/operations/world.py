@@ -142,7 +142,7 @@ def options_for(folder: Path, token: str) -> tuple[str, ...]:
     terms = folder.parent / "terms.md"
     terms.write_text("---\nversion: 2\n---\n# Our terms\n")
     return (
-        *("--body-idle-time", "0.5"),
+        *("--body-timeout", "0.5"),
         *("--registration-attempts-per-client", "300"),
         *("--sign-in-attempts-per-client", "120"),
         *("--published-links", str(LINKS)),

@@ -25,7 +25,8 @@ _BUSY = Bounds(health=300, saves=300, typical=50)
 def _chosen(long: Attack, short: Target | None = None, seconds: float = _SHORT_SECONDS) -> Attack:
     grace = 10 if LONG_SECONDS else 4
     attack = long._replace(
-        options=(*long.options, "--grace", str(grace)), bounds=long.bounds._replace(stop=grace)
+        options=(*long.options, "--shutdown-timeout", str(grace)),
+        bounds=long.bounds._replace(stop=grace),
     )
     if LONG_SECONDS:
         return attack._replace(seconds=LONG_SECONDS)
@@ -68,7 +69,7 @@ ATTACKS = {
             "heads",
             Target(addresses=_TWENTY, connections=5_000),
             Bounds(stall=200),
-            options=("--head-time", "10" if LONG_SECONDS else "1"),
+            options=("--header-timeout", "10" if LONG_SECONDS else "1"),
         ),
         Target(addresses=_EIGHT, connections=1_500),
     ),

@@ -19,7 +19,9 @@ from octavo.http.contract.operation import Security, operation
 from packages.antechamber.tests.http_server import QUICK, Client, Server, serving
 
 MIB = 1024 * 1024
-PATIENT = replace(QUICK, write_time=30, request_time=60, body_idle_time=30, idle_time=60, tick=20)
+PATIENT = replace(
+    QUICK, write_timeout=30, request_timeout=60, body_timeout=30, idle_timeout=60, tick=20
+)
 LARGE = b"GET /api/large HTTP/1.1\r\nhost: a\r\n\r\n"
 SMALL = b"GET /api/small HTTP/1.1\r\nhost: a\r\n\r\n"
 

@@ -90,7 +90,7 @@ class Extension(Protocol):
 
     @property
     def stopping(self) -> trio.Event:
-        """Set when the service stops; long-lived requests must end within the grace time."""
+        """Set when the service stops; long-lived requests must end within the shutdown timeout."""
 
     async def respond(
         self, status: int, headers: Headers, fixed: FixedHeaders, body: bytes

@@ -125,7 +125,7 @@ def _load(reference: str) -> Any:  # noqa: ANN401  # whatever the user names
         raise LookupError(f"{module!r} has no {name!r}") from None
 
 
-async def _run(run: Any, bind: tuple[str, int], grace: float) -> None:  # noqa: ANN401
+async def _run(run: Any, bind: tuple[str, int], shutdown_timeout: float) -> None:  # noqa: ANN401
     with (
         await open_listener(*bind) as listener,
         trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals,
@@ -137,6 +137,8 @@ async def _run(run: Any, bind: tuple[str, int], grace: float) -> None:  # noqa: 
             listener.close()
 
         async with trio.open_nursery() as nursery:
-            [url] = await nursery.start(partial(run, [listener], shutdown=shutdown, grace=grace))
+            [url] = await nursery.start(
+                partial(run, [listener], shutdown=shutdown, shutdown_timeout=shutdown_timeout)
+            )
             sys.stdout.write(f"antechamber listens on {url}\n")
             sys.stdout.flush()

@@ -123,11 +123,11 @@ class HttpConnection:
                         data = skip_empty_lines(data)
                     if not data:
                         limits = self.limits
-                        seconds = limits.idle_time if self._requests else limits.head_time
+                        seconds = limits.idle_timeout if self._requests else limits.header_timeout
                         if self.handler.is_stopping:
                             # The connection was accepted during the stop: its request must arrive
                             # soon.
-                            seconds = min(seconds, limits.linger_time)
+                            seconds = min(seconds, limits.linger_timeout)
                         self.state = ConnectionState.IDLE
                         self.deadline = self._watchdog.now + seconds
                         data = await self._transport.receive_later()
@@ -151,7 +151,7 @@ class HttpConnection:
             except ClientGone:
                 return
         if self._scope.cancelled_caught and self._close_reason is not None:
-            with trio.move_on_after(self.limits.linger_time):
+            with trio.move_on_after(self.limits.linger_timeout):
                 await self._send_close_reason(self._close_reason)
         # What refers to this would keep it in memory, with what the client has sent last.
         self.request = None
@@ -199,7 +199,7 @@ class HttpConnection:
     # Called by the exchange, and by the upgraded stream.
 
     async def receive_body(self) -> bytes:
-        """Wait for bytes of the body, at most ``body_idle_time`` seconds.
+        """Wait for bytes of the body, at most ``body_timeout`` seconds.
 
         Returns ``b""`` at the end of input.
         """
@@ -207,14 +207,14 @@ class HttpConnection:
         if data:
             self._buffer = b""
             return data
-        return await self._receive(ConnectionState.BODY, self.limits.body_idle_time)
+        return await self._receive(ConnectionState.BODY, self.limits.body_timeout)
 
     def put_back(self, rest: bytes) -> None:
         """Return bytes received after the end of the body to the buffer."""
         self._buffer = rest
 
     async def send(self, data: bytes) -> None:
-        """Send all of ``data``, at most `WRITE_SIZE` bytes, in at most ``write_time`` seconds.
+        """Send all of ``data``, at most `WRITE_SIZE` bytes, in at most ``write_timeout`` seconds.
 
         Raises `ClientGone`.
         """
@@ -226,7 +226,7 @@ class HttpConnection:
                 transport.eager = 0
                 await trio.lowlevel.checkpoint()
         else:
-            self.write_deadline = self._watchdog.now + self.limits.write_time
+            self.write_deadline = self._watchdog.now + self.limits.write_timeout
             try:
                 await transport.send(memoryview(data)[sent:])
             finally:
@@ -256,7 +256,7 @@ class HttpConnection:
         """Return when the current write began, or now."""
         if self.write_deadline == math.inf:
             return trio.current_time()
-        return self.write_deadline - self.limits.write_time
+        return self.write_deadline - self.limits.write_timeout
 
     def abort(self) -> None:
         """Close the connection without waiting for the client."""
@@ -266,7 +266,7 @@ class HttpConnection:
 
     async def _serve(self, raw: bytes) -> bool:
         """Serve the request whose head is ``raw``; return whether another one may follow."""
-        self.request_deadline = self._watchdog.now + self.limits.request_time
+        self.request_deadline = self._watchdog.now + self.limits.request_timeout
         self._requests += 1
         self.last_request = self._requests >= self.limits.requests_per_connection
         self._raw = raw
@@ -342,7 +342,7 @@ class HttpConnection:
             raw, self._buffer = split_head(data, end, self.limits)
             return raw
         self.state = ConnectionState.HEAD
-        self.deadline = self._watchdog.now + self.limits.head_time
+        self.deadline = self._watchdog.now + self.limits.header_timeout
         self._raw = data
         raw, self._buffer = await gather_head(data, self._receive_head, self.limits)
         self.deadline = math.inf
@@ -399,7 +399,7 @@ class HttpConnection:
         """Discard the rest of an unread body; return False when it doesn't arrive."""
         self.state = ConnectionState.DRAIN
         # One deadline for the whole rest: a slow trickle would never exceed one per byte.
-        self.deadline = self._watchdog.now + self.limits.body_idle_time
+        self.deadline = self._watchdog.now + self.limits.body_timeout
         while not body.complete:
             data, self._buffer = self._buffer, b""
             if not data:
@@ -466,7 +466,7 @@ class HttpConnection:
     async def _linger(self, *, expecting: bool) -> None:
         """Wait until the client closes, since a reset could discard the response."""
         self.state = ConnectionState.LINGER
-        self.deadline = self._watchdog.now + self.limits.linger_time
+        self.deadline = self._watchdog.now + self.limits.linger_timeout
         await self._transport.linger(expecting=expecting)
 
 

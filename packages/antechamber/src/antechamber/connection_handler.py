@@ -175,7 +175,7 @@ class ConnectionHandler:
         """
         self.is_stopping = True
         self.stopping.set()
-        soon = trio.current_time() + self.limits.linger_time
+        soon = trio.current_time() + self.limits.linger_timeout
         for connection in self.watchdog.connections():
             connection.stop(soon)
         for handshake in self._handshakes:
@@ -237,7 +237,7 @@ class ConnectionHandler:
 
     async def _shakes_hands(self, stream: "trio.SSLStream[trio.SocketStream]", peer: Peer) -> bool:
         """Return whether the TLS handshake has succeeded."""
-        seconds = self.limits.linger_time if self.is_stopping else self.limits.head_time
+        seconds = self.limits.linger_timeout if self.is_stopping else self.limits.header_timeout
         with trio.move_on_after(seconds) as handshake:
             self._handshakes.add(handshake)
             try:

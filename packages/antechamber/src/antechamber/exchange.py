@@ -121,7 +121,7 @@ class HttpExchange:
 
     @property
     def stopping(self) -> trio.Event:
-        """Set when the service stops; long-lived requests must end within the grace time."""
+        """Set when the service stops; long-lived requests must end within the shutdown timeout."""
         return self._connection.handler.stopping
 
     def upgrade(

@@ -28,7 +28,7 @@ class Limits:
     Deadlines are checked every ``tick``, so they may be exceeded by up to two ticks.
     """
 
-    head_time: float = 10.0
+    header_timeout: float = 10.0
     """From the first to the last byte of a request head; also for a TLS handshake."""
     head_size: int = 16 * 1024
     """Of a request head, from the request line to the final empty line."""
@@ -36,14 +36,14 @@ class Limits:
     """Header fields of a request, and trailer fields of a body."""
     target_length: int = 8 * 1024
     """Of the request target: path and query."""
-    body_idle_time: float = 20.0
+    body_timeout: float = 20.0
     """Without a byte of a body that the application waits for."""
-    request_time: float = 60.0
+    request_timeout: float = 60.0
     """From the request head to the last byte of the response. An operation may have its own limit.
     """
-    idle_time: float = 75.0
+    idle_timeout: float = 75.0
     """Between two requests of a connection."""
-    write_time: float = 20.0
+    write_timeout: float = 20.0
     """For the client to receive a write of at most `WRITE_SIZE` bytes."""
     connections: int = 10_000
     """Open connections, in total."""
@@ -57,9 +57,9 @@ class Limits:
     """Requests on one connection; the last response announces the close."""
     drain_size: int = 64 * 1024
     """Of an unread body, discarded to keep the connection open."""
-    linger_time: float = 2.0
+    linger_timeout: float = 2.0
     """For bytes in transit when a connection closes: a reset would discard the response."""
-    half_close_time: float = 1.0
+    half_close_timeout: float = 1.0
     """For the handler to finish after the client shut down its sending side, which may be a
     disconnect.
     """

@@ -72,7 +72,7 @@ async def serve(
     options: ServerOptions,
     *,
     shutdown: Callable[[], Awaitable[None]],
-    grace: float,
+    shutdown_timeout: float,
     certificate: Certificate | None = None,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
@@ -82,10 +82,10 @@ async def serve(
     duplicated, and the caller still owns them. With a ``certificate`` they use TLS.
 
     Stopping: no more connections are accepted, idle connections close, requests in progress finish
-    and their connections close, WebSockets are notified. After ``grace`` seconds everything left is
-    aborted. Cancellation aborts immediately. Raises ValueError for a listener that does not listen,
-    and hypercorn's `LifespanFailureError` when the application fails in its lifespan. Applications
-    without a lifespan are served too.
+    and their connections close, WebSockets are notified. After ``shutdown_timeout`` seconds
+    everything left is aborted. Cancellation aborts immediately. Raises ValueError for a listener
+    that does not listen, and hypercorn's `LifespanFailureError` when the application fails in its
+    lifespan. Applications without a lifespan are served too.
     """
     for listener in listeners:
         if not listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
@@ -95,7 +95,7 @@ async def serve(
     config.bind = [f"fd://{os.dup(listener.fileno())}" for listener in listeners]
     config.errorlog = _hypercorn_log
     config.include_server_header = False
-    config.graceful_timeout = grace
+    config.graceful_timeout = shutdown_timeout
     config.alpn_protocols = ["http/1.1"]
     if certificate is not None:
         config.certfile, config.keyfile = certificate.chain, certificate.key

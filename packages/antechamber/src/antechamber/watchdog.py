@@ -148,7 +148,7 @@ class Watchdog:
             connection = waiting[descriptor]
             if connection.left_at is None:
                 connection.left_at = now
-            gone = event & _BROKEN or now - connection.left_at >= self._limits.half_close_time
+            gone = event & _BROKEN or now - connection.left_at >= self._limits.half_close_timeout
             if gone and connection.client_left():
                 connection.terminate(CloseReason.CLIENT_LEFT)
                 terminated += 1
