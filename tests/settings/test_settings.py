@@ -376,7 +376,8 @@ def test_read_option_of_another_address_takes_no_password(text: str, name: str) 
 
 def test_read_several_wrong_values_names_them_all() -> None:
     write("drian_timeout = 1\nidle_timeout = {}\nwrite_timeout = 0")
-    problems = problems_of({"OCTAVO_SHUTDOWN_TIMEOUT": "y", "OCTAVO_SHUTDWN_TIMEOUT": "1"}, {"bind": "!"})
+    environment = {"OCTAVO_SHUTDOWN_TIMEOUT": "y", "OCTAVO_SHUTDWN_TIMEOUT": "1"}
+    problems = problems_of(environment, {"bind": "!"})
     assert [problem.partition("=")[0].partition(" is ")[0] for problem in problems] == [
         "octavo.toml: drian_timeout",
         "octavo.toml: idle_timeout",
