@@ -18,7 +18,7 @@ async def workspace_of(visitor: Visitor, workspace_id: str) -> WorkspaceSchema:
     return await visitor.api.get(WorkspaceSchema, f"{LIST}/{workspace_id}")
 
 
-async def _listed(visitor: Visitor, workspace_id: str) -> WorkspaceSchema:
+async def listed_workspace(visitor: Visitor, workspace_id: str) -> WorkspaceSchema:
     """Return a workspace of the visitor from the list, which a locked account can read, too."""
     after: str | None = None
     while True:

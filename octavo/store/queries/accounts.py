@@ -27,7 +27,7 @@ COLUMNS = (
 COUNT = 7 + consents.COUNT
 
 
-_PREFERENCES = "accounts.theme_family, accounts.appearance, accounts.spell_check"
+PREFERENCES = "accounts.theme_family, accounts.appearance, accounts.spell_check"
 
 
 def by_id(account_id: AccountId) -> Script[Account | None]:
@@ -76,7 +76,8 @@ def account_of(row: Row) -> Account:
     return account if consent is None else replace(account, consent=consent)
 
 
-def _preferences(row: Row) -> Preferences:
+def preferences_of(row: Row) -> Preferences:
+    """Return the preferences of an account from the columns `PREFERENCES`."""
     theme_family, appearance, spell_check = row
     return Preferences(theme_family, appearance, bool(spell_check))
 

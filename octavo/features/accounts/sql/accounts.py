@@ -15,7 +15,7 @@ from octavo.model.access.account import Account, Address, Appearance, Preference
 from octavo.model.access.refusal import AccountGone, AccountMissing
 from octavo.model.usage import AccountUsage, DownloadLimits, Month, StorageLimit, month_of
 from octavo.store.queries import consents
-from octavo.store.queries.accounts import _PREFERENCES, COLUMNS, COUNT, _preferences, account_of
+from octavo.store.queries.accounts import COLUMNS, COUNT, PREFERENCES, account_of, preferences_of
 from octavo.store.queries.process_notices import notify_access
 from octavo.store.queries.select_in import select_in
 from octavo.store.transaction import Row, Script, Transaction
@@ -84,14 +84,14 @@ async def _details(
     transaction: Transaction, account_id: AccountId, month: Month
 ) -> AccountDetails | None:
     row = await transaction.fetch_one(
-        f"SELECT {COLUMNS}, {_DECISIONS}, {usage_columns('$1')}, {_PREFERENCES} FROM accounts"
+        f"SELECT {COLUMNS}, {_DECISIONS}, {usage_columns('$1')}, {PREFERENCES} FROM accounts"
         " WHERE id = $2::uuid",
         month,
         account_id,
     )
     if row is None:
         return None
-    preferences = _preferences(row[_DECIDED + USAGE_COUNT :])
+    preferences = preferences_of(row[_DECIDED + USAGE_COUNT :])
     return AccountDetails(account_of(row), preferences, *_decisions_and_usage(row, month))
 
 
@@ -287,7 +287,7 @@ def update_preferences(
         row = await transaction.fetch_one(
             "UPDATE accounts SET theme_family = COALESCE($2, theme_family),"
             " appearance = COALESCE($3, appearance), spell_check = COALESCE($4, spell_check)"
-            f" WHERE id = $1::uuid AND state <> 'disabled' RETURNING {_PREFERENCES}",
+            f" WHERE id = $1::uuid AND state <> 'disabled' RETURNING {PREFERENCES}",
             account_id,
             theme_family,
             appearance,
@@ -295,7 +295,7 @@ def update_preferences(
         )
         if row is None:
             raise AccountGone
-        return _preferences(row)
+        return preferences_of(row)
 
     return change_preferences
 

@@ -8,7 +8,7 @@ from octavo.http.file_schemas import WorkspaceList, WorkspaceSchema
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, redirect, show
-from octavo.http.pages.workspace_paths import LIST, _listed, path_of, workspace_of
+from octavo.http.pages.workspace_paths import LIST, listed_workspace, path_of, workspace_of
 from octavo.model.workspace import grants
 
 
@@ -47,14 +47,14 @@ def add_workspace_pages(site: PageRegistry) -> None:
 
     @site.page(f"{HOME}/<uuid:workspace_id>/delete")
     async def ask_delete(visitor: Visitor, workspace_id: str) -> Response:
-        workspace = await _listed(visitor, str(workspace_id))
+        workspace = await listed_workspace(visitor, str(workspace_id))
         if not grants(workspace.role, "own"):
             raise Forbidden("Only an owner of the workspace can delete it.")
         return await _deletion(workspace)
 
     @site.form(f"{HOME}/<uuid:workspace_id>/delete")
     async def delete(visitor: Visitor, workspace_id: str) -> Response:
-        workspace = await _listed(visitor, str(workspace_id))
+        workspace = await listed_workspace(visitor, str(workspace_id))
         if visitor.given.get("name", "").strip() != workspace.name:
             wrong = FormErrors(400, "", {"name": f"Type the name exactly: {workspace.name}"})
             return await _deletion(workspace, wrong, visitor.given)
