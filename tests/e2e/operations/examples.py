@@ -105,13 +105,6 @@ def vector(found: str, _: int) -> str:
     return b64encode(bytes([count, *(number for pair in pairs for number in pair)])).decode()
 
 
-def unordered(example: Json) -> str:
-    """Return an example with the bytes of its documents sorted: their clients have any order."""
-    pattern = r'(?:(?<="state": ")|(?<="update": "))A[\w+/]+=*'
-    text = json.dumps(example)
-    return re.sub(pattern, lambda found: bytes(sorted(b64decode(found[0]))).hex(), text)
-
-
 RULES: tuple[tuple[str, Replacement], ...] = (
     # Names that cases complete to be unique.
     (f" {UUID}", lambda *_: ""),
