@@ -1,7 +1,5 @@
 """Purged files that credentials of a folder once knew."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -16,18 +14,12 @@ from octavo.store.transaction import Transaction
 # keys whose folder it was in are recorded when it is purged: their devices must remove their
 # copies.
 _KEYS = "SELECT id, folder FROM api_keys WHERE workspaces = $1 AND folder IS NOT NULL"
-
-
 _PATHS = f"""
     SELECT DISTINCT files.number, revisions.path FROM revisions JOIN files
     ON files.workspace = revisions.workspace AND files.number = revisions.file
     WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
 """
-
-
 _INSERT = "INSERT INTO folder_purges (workspace, file, key_id) VALUES ($1, $2, $3::uuid)"
-
-
 _PURGED = f"""
     SELECT DISTINCT files.file_id FROM folder_purges
     JOIN api_keys ON api_keys.id = folder_purges.key_id
