@@ -30,14 +30,7 @@ from typing import TypeVar  # noqa: E402
 from benchmarks.clients import corpus  # noqa: E402
 from benchmarks.clients.raw import NextRequest, load  # noqa: E402
 from benchmarks.figures import report  # noqa: E402
-from benchmarks.http import (  # noqa: E402
-    CHANGESET,
-    Service,
-    editing,
-    repeating,
-    request,
-    service,
-)
+from benchmarks.http import CHANGESET, Service, editing, repeating, request, service  # noqa: E402
 
 SIZE, LINKS = 2_000, 10
 CLIENTS = 16

@@ -16,15 +16,7 @@ from uuid import uuid4
 from selenium.webdriver import Chrome
 
 from tests.e2e.browser import missing
-from tests.e2e.browsing import (
-    NARROW,
-    PAGES,
-    WIDE,
-    PageSite,
-    fill_in,
-    page_site,
-    press,
-)
+from tests.e2e.browsing import NARROW, PAGES, WIDE, PageSite, fill_in, page_site, press
 from tests.e2e.people import PASSWORD
 
 FOLDER = Path(__file__).resolve().parent.parent / "build" / "screenshots"

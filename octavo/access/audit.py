@@ -16,14 +16,7 @@ from octavo_rules.identity import AccountId
 
 from octavo.access.entropy import new_id, now
 from octavo.access.ports import Clock, NewId, milliseconds
-from octavo.model.access.audit import (
-    Actor,
-    AuditEntry,
-    AuditId,
-    AuditKind,
-    AuditOutcome,
-    Detail,
-)
+from octavo.model.access.audit import Actor, AuditEntry, AuditId, AuditKind, AuditOutcome, Detail
 from octavo.store import Script, Store, StoreError
 from octavo.store.queries import audit
 from octavo.store.transaction import Transaction

@@ -4,11 +4,7 @@ from collections.abc import Sequence
 
 from octavo.access.caller import Caller
 from octavo.http.contract.call import Call
-from octavo.http.contract.problems import (
-    Forbidden,
-    Header,
-    WrongOrigin,
-)
+from octavo.http.contract.problems import Forbidden, Header, WrongOrigin
 
 
 def require_administrator(call: Call) -> Caller:

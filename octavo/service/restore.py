@@ -21,14 +21,7 @@ import trio
 from octavo.access.entropy import now
 from octavo.cli.interruption import in_thread
 from octavo.cli.progress_values import Progress, Report
-from octavo.service.backup import (
-    BackupFailed,
-    blobs_of,
-    growth,
-    reason,
-    transferred,
-    without_links,
-)
+from octavo.service.backup import BackupFailed, blobs_of, growth, reason, transferred, without_links
 from octavo.service.blob_transfer import BlobTransfer, described_faults, move_unnamed
 from octavo.service.partial_file import partial_file, publish, sync
 from octavo.settings import Settings

@@ -29,12 +29,7 @@ from octavo.model.files.revision import Revision
 from octavo.model.search.query import ANY_HEAD, HeadFilter, parse_query
 from octavo.store import Script, Store, Transaction, Value
 from octavo.store.queries.changesets import store_changes
-from octavo.store.queries.index_backlog import (
-    LINKS,
-    WORDS,
-    FileIndex,
-    workspaces_to_index,
-)
+from octavo.store.queries.index_backlog import LINKS, WORDS, FileIndex, workspaces_to_index
 
 _numbers = count(1)
 _WORKSPACE = """

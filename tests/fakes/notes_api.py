@@ -71,12 +71,7 @@ from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.identity_fixture import PredictableSources
 from tests.fakes.images_rig import ImagesRig, images_rig
 from tests.fakes.inline_documents import inline_documents
-from tests.fakes.publishing_rig import (
-    PUBLIC_URL,
-    PublishingRig,
-    published_html,
-    publishing_rig,
-)
+from tests.fakes.publishing_rig import PUBLIC_URL, PublishingRig, published_html, publishing_rig
 from tests.fakes.restoring_rig import ALL_KEPT, restoring_job
 
 Json = dict[str, Any]

@@ -9,14 +9,7 @@ from tempfile import gettempdir
 
 from greenroom import Directory, Supervisor
 from octavo_rules.content import note_text
-from octavo_rules.identity import (
-    AccountId,
-    Digest,
-    FileId,
-    MutationId,
-    ProgramNumber,
-    WorkspaceId,
-)
+from octavo_rules.identity import AccountId, Digest, FileId, MutationId, ProgramNumber, WorkspaceId
 
 from octavo.actors.workspace.actor import workspaces
 from octavo.actors.workspace.messages import Push, WorkspaceMessage

@@ -5,14 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from hypothesis import strategies as st
 from octavo_rules.content import MARKDOWN, note_text
-from octavo_rules.identity import (
-    AccountId,
-    ContentId,
-    FileId,
-    MutationId,
-    Position,
-    RevisionId,
-)
+from octavo_rules.identity import AccountId, ContentId, FileId, MutationId, Position, RevisionId
 
 from octavo.features.history.rules.restoration import Begun, DivergedFile, Restoration, restoration
 from octavo.features.history.rules.restoration_order import BatchSizes, batches

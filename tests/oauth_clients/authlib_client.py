@@ -7,10 +7,7 @@ import httpx
 from authlib.common.errors import AuthlibBaseError  # type: ignore[import-untyped]
 from authlib.common.security import generate_token  # type: ignore[import-untyped]
 from authlib.integrations.httpx_client import OAuth2Client  # type: ignore[import-untyped]
-from authlib.oauth2.rfc8414 import (  # type: ignore[import-untyped]
-    AuthorizationServerMetadata,
-    get_well_known_url,
-)
+from authlib.oauth2.rfc8414 import AuthorizationServerMetadata, get_well_known_url  # type: ignore[import-untyped]
 
 from tests.oauth_clients.loopback import Loopback, say
 

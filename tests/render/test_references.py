@@ -3,11 +3,7 @@
 import pytest
 
 from octavo.render.note import render_note
-from octavo.render.references import (
-    ImageAddress,
-    LinkAddress,
-    place_references,
-)
+from octavo.render.references import ImageAddress, LinkAddress, place_references
 
 ADDRESSES = [LinkAddress("/a?b&c"), ImageAddress('/d"e', 400, 200), None, ImageAddress("/f", 0, 0)]
 

@@ -14,12 +14,7 @@ from octavo.features.publishing import composed_pages, links, signing
 from octavo.features.publishing.composed_pages import ComposedPages
 from octavo.features.publishing.link_access import LinkAccess
 from octavo.features.publishing.reading import PublishedReading
-from octavo.features.publishing.rules import (
-    PublicationId,
-    PublishedLink,
-    ReportId,
-    moved_folder,
-)
+from octavo.features.publishing.rules import PublicationId, PublishedLink, ReportId, moved_folder
 from octavo.features.publishing.signing import Tickets
 from octavo.features.publishing.sql import folder_links, link_reports, publications
 from octavo.features.publishing.sql.link_reports import TakenDown

@@ -10,12 +10,7 @@ from pycrdt import Doc, Text
 from octavo.documents import merged
 from octavo.model.documents.limits import DocumentLimits
 from octavo.store import Script, Store, Transaction
-from octavo.store.queries.documents import (
-    DOCUMENT,
-    WITH_DOCUMENT,
-    document_of_row,
-    updates_beside,
-)
+from octavo.store.queries.documents import DOCUMENT, WITH_DOCUMENT, document_of_row, updates_beside
 from octavo.store.queries.files import WholeFile, whole_file
 from octavo.store.queries.revision_rows import WORKSPACE
 from tests.simulation.device import Device

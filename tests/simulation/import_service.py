@@ -33,12 +33,7 @@ from tests.fakes.memory_blobs import MemoryBlobs
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.disk import ANN, Disk, found
 from tests.simulation.import_process import ImportProcess
-from tests.simulation.import_verdict import (
-    VAULT,
-    ImportEnd,
-    changesets_of_import,
-    faults_of_import,
-)
+from tests.simulation.import_verdict import VAULT, ImportEnd, changesets_of_import, faults_of_import
 from tests.simulation.places import Places, pause
 from tests.simulation.process import ProcessOptions
 from tests.simulation.weather import FaultSchedule

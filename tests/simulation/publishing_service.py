@@ -30,13 +30,7 @@ from tests.simulation.places import Places, pause
 from tests.simulation.process import ProcessOptions
 from tests.simulation.publishing_process import PublishingProcess
 from tests.simulation.publishing_timeline import Notes, PublishedDisk, Timeline
-from tests.simulation.publishing_verdict import (
-    TICKET_SECONDS,
-    Address,
-    KnownLink,
-    Request,
-    Verdict,
-)
+from tests.simulation.publishing_verdict import TICKET_SECONDS, Address, KnownLink, Request, Verdict
 from tests.simulation.weather import FaultSchedule
 
 VAULT = WorkspaceId("w")

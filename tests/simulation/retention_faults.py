@@ -18,12 +18,7 @@ from octavo.features.history.rules.retention import DAY, HOUR, Retention
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.files.revision import Revision
 from octavo.store import Script, Transaction
-from octavo.store.queries.documents import (
-    DOCUMENT,
-    WITH_DOCUMENT,
-    document_of_row,
-    updates_beside,
-)
+from octavo.store.queries.documents import DOCUMENT, WITH_DOCUMENT, document_of_row, updates_beside
 from octavo.store.queries.expiry import expire_receipts
 from octavo.store.queries.files import whole_file
 from octavo.store.queries.revision_rows import WORKSPACE

@@ -15,14 +15,7 @@ import trio
 from greenroom.testing import current_schedule, note_fault, scenario_random
 from octavo_rules.changes import PurgeFile
 from octavo_rules.content import note_text
-from octavo_rules.identity import (
-    START,
-    Cursor,
-    FileId,
-    MutationId,
-    RevisionId,
-    WorkspaceId,
-)
+from octavo_rules.identity import START, Cursor, FileId, MutationId, RevisionId, WorkspaceId
 from trio.testing import wait_all_tasks_blocked
 
 from octavo.actors.workspace.messages import ChangesetRefused, HeadOf, Push

@@ -4,13 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
-from greenroom.testing import (
-    History,
-    HistoryEntry,
-    NotLinearizable,
-    Status,
-    check_linearizable,
-)
+from greenroom.testing import History, HistoryEntry, NotLinearizable, Status, check_linearizable
 from octavo_rules.identity import RevisionId, WorkspaceId
 
 from octavo.model.documents.limits import DocumentLimits

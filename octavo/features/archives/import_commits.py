@@ -21,12 +21,7 @@ from octavo.features.images import sql as uploads
 from octavo.features.images.blob_writer import BlobWriter
 from octavo.features.images.image_work import WrittenFile
 from octavo.features.usage.storage import StorageQuota
-from octavo.model.files.changeset import (
-    AttachImage,
-    Changeset,
-    CreateFile,
-    fingerprint,
-)
+from octavo.model.files.changeset import AttachImage, Changeset, CreateFile, fingerprint
 from octavo.model.files.derived_id import derived_id
 from octavo.model.files.image import ObjectId, UploadedImage
 from octavo.model.refusal import InvalidGraph, PathConflict

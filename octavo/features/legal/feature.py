@@ -7,12 +7,7 @@ from pathlib import Path
 
 import trio
 
-from octavo.features.legal.rules import (
-    LONGEST_VERSION,
-    DocumentName,
-    LegalDocument,
-    LegalDocuments,
-)
+from octavo.features.legal.rules import LONGEST_VERSION, DocumentName, LegalDocument, LegalDocuments
 from octavo.model.label import parse_label
 from octavo.model.refusal import UnrenderableNote
 from octavo.settings import Settings

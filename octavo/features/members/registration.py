@@ -13,12 +13,7 @@ from octavo.features.accounts.sign_in import SessionMaker, SignedIn
 from octavo.features.accounts.sql import accounts
 from octavo.features.legal.rules import LegalDocuments
 from octavo.features.members.invitations import granted
-from octavo.features.members.rules import (
-    Invitation,
-    InvitedInto,
-    Prerequisites,
-    RegistrationPolicy,
-)
+from octavo.features.members.rules import Invitation, InvitedInto, Prerequisites, RegistrationPolicy
 from octavo.features.members.sql import invitations
 from octavo.features.members.sql import registration_policy as installation
 from octavo.model.access.account import Account, Address, Consent, Role, Versions

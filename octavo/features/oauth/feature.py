@@ -62,9 +62,6 @@ def authorization_server(
 
 
 def _fetching() -> Fetch:
-    from octavo.features.oauth.public_fetch import (  # noqa: PLC0415 - loads an HTTP client
-        PublicBackend,
-        fetch_from_internet,
-    )
+    from octavo.features.oauth.public_fetch import PublicBackend, fetch_from_internet  # noqa: PLC0415 - loads an HTTP client
 
     return fetch_from_internet(PublicBackend())

@@ -7,9 +7,7 @@ from urllib.parse import quote, urlsplit
 from quart import Response, current_app, request
 
 from octavo.http.contract.application import report_refusal
-from octavo.http.contract.problems import (
-    Header,
-)
+from octavo.http.contract.problems import Header
 from octavo.http.pages.form_errors import FormErrors
 from octavo.http.pages.long_texts import body_of
 from octavo.http.pages.messages import message_cookie

@@ -10,14 +10,7 @@ from typing import Literal, assert_never
 
 from octavo_rules.changes import PurgeFile, SaveNote
 from octavo_rules.content import NoteContent, NoteText
-from octavo_rules.identity import (
-    AccountId,
-    Digest,
-    FileId,
-    MutationId,
-    ProgramNumber,
-    RevisionId,
-)
+from octavo_rules.identity import AccountId, Digest, FileId, MutationId, ProgramNumber, RevisionId
 
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.image import UploadedImage

@@ -10,15 +10,7 @@ from typing import TypeVar, assert_never
 from octavo_rules.changes import PurgeFile, SaveNote
 from octavo_rules.content import MARKDOWN, NoteContent, NoteText
 from octavo_rules.documents.document import Documents
-from octavo_rules.identity import (
-    ContentId,
-    Cursor,
-    Digest,
-    Epoch,
-    FileId,
-    Position,
-    RevisionId,
-)
+from octavo_rules.identity import ContentId, Cursor, Digest, Epoch, FileId, Position, RevisionId
 from octavo_rules.refusal import DomainError, InvalidContent
 
 from octavo.model.files.changeset import (

@@ -8,13 +8,7 @@ import trio
 from antechamber.asgi import Application, Receive, Scope, Send
 
 from .conftest import Authority
-from .foreign_clients import (
-    WAYS,
-    Request,
-    Way,
-    every_way,
-    read_parts,
-)
+from .foreign_clients import WAYS, Request, Way, every_way, read_parts
 from .http_server import Client, respond
 from .test_serve import digest, large, stream
 

@@ -18,12 +18,7 @@ from antechamber.websocket import ServerWebSocket, WebSockets
 
 from .http_server import QUICK, Client, Server, lifespan, serving
 from .request_mutation import mutate
-from .strict_client import (
-    METHOD,
-    InvalidResponse,
-    check_websocket_frames,
-    read_responses,
-)
+from .strict_client import METHOD, InvalidResponse, check_websocket_frames, read_responses
 from .test_error_boundary import UPGRADE
 from .test_strictness import REFUSED, TAKEN
 

@@ -3,13 +3,7 @@
 from ipaddress import ip_address, ip_network
 
 import pytest
-from antechamber.proxies import (
-    ForwardedHeader,
-    Network,
-    client_of,
-    is_within,
-    parse_networks,
-)
+from antechamber.proxies import ForwardedHeader, Network, client_of, is_within, parse_networks
 from hypothesis import assume, given
 from hypothesis import strategies as st
 

@@ -13,15 +13,7 @@ from octavo_client.images import FileContent
 from octavo_rules.identity import FileId, RevisionId
 from trio.testing import MockClock
 
-from .stub_server import (
-    CHANGE,
-    FILE,
-    REVISION,
-    Stub,
-    ok,
-    problem,
-    workspace_of,
-)
+from .stub_server import CHANGE, FILE, REVISION, Stub, ok, problem, workspace_of
 
 OBJECT = "01900000-0000-7000-8000-0000000000bb"
 UPLOAD: dict[str, Any] = {

@@ -7,16 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import trio
-from greenroom import (
-    Actor,
-    ActorRef,
-    Envelope,
-    Message,
-    Observer,
-    Refusal,
-    Reply,
-    StopReason,
-)
+from greenroom import Actor, ActorRef, Envelope, Message, Observer, Refusal, Reply, StopReason
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,7 @@
 
 from collections import Counter as Tally
 
-from greenroom import (
-    Backoff,
-    Directory,
-    DirectorySpec,
-    QuarantineRule,
-    Runtime,
-    Supervisor,
-)
+from greenroom import Backoff, Directory, DirectorySpec, QuarantineRule, Runtime, Supervisor
 
 from .actors import Counter, CounterMessage, Recorder
 

@@ -16,12 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import cycle, islice
 
-from tests.e2e.overload import (
-    costly_requests,
-    operation_floods,
-    page_floods,
-    websocket_floods,
-)
+from tests.e2e.overload import costly_requests, operation_floods, page_floods, websocket_floods
 from tests.e2e.overload.bystander import TRUSTING
 from tests.e2e.overload.target import Request, Target, begun
 from tests.e2e.server import environment

@@ -19,15 +19,7 @@ from octavo.store.queries import blobs
 from octavo.store.sqlite import InlineStore, open_inline
 from octavo.workers import WorkerFailed, WorkTooLarge
 from tests.fakes.identity_fixture import PredictableSources
-from tests.fakes.image_files import (
-    SRGB,
-    animation,
-    encoded,
-    opened,
-    personal_exif,
-    picture,
-    pixels,
-)
+from tests.fakes.image_files import SRGB, animation, encoded, opened, personal_exif, picture, pixels
 from tests.fakes.images_rig import ImagesRig, images_rig
 
 EXIF = personal_exif(orientation=6)

@@ -15,13 +15,7 @@ from octavo.features.usage.api import DownloadLimit, MonthlyLimitProblem, Storag
 from octavo.features.usage.sql import InstallationAmount
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_responses import possible_problems
-from octavo.model.usage import (
-    NOTHING,
-    Amount,
-    DownloadLimits,
-    InstallationLimits,
-    month_of,
-)
+from octavo.model.usage import NOTHING, Amount, DownloadLimits, InstallationLimits, month_of
 from octavo.service.registry import CONTRACT, contract_document
 from tests.fakes import asgi_client
 from tests.fakes.asgi_client import Response

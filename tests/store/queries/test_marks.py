@@ -41,11 +41,7 @@ from octavo.store.queries import expiry
 from octavo.store.queries.changesets import PositionMoved, commit_changesets, store_documents
 from octavo.store.queries.expiry import expire_marks
 from octavo.store.queries.feed import FeedSlice, Since, all_heads, feed, heads_after
-from octavo.store.queries.marks import (
-    CursorUnknown,
-    checked_cursor,
-    cursor_of,
-)
+from octavo.store.queries.marks import CursorUnknown, checked_cursor, cursor_of
 from octavo.store.queries.sweeping import sweep
 from octavo.store.queries.workspaces import delete
 from tests.fakes.plain_documents import PlainDocuments

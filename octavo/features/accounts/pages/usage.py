@@ -6,14 +6,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from octavo.features.accounts.api.account import ControlsSchema, LimitSchema, UsageSchema
-from octavo.model.usage import (
-    NO_LIMITS,
-    NOTHING,
-    InstallationUsage,
-    Month,
-    month_end,
-    strictest,
-)
+from octavo.model.usage import NO_LIMITS, NOTHING, InstallationUsage, Month, month_end, strictest
 from octavo.store import StoreUnavailable
 
 NEAR_PERCENT = 80

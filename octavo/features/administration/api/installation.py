@@ -3,11 +3,7 @@
 from typing import Literal
 
 from octavo.features.members.registration import Installation, InstallationState
-from octavo.features.members.rules import (
-    RegistrationPolicy,
-    SettingLocked,
-    SettingRequired,
-)
+from octavo.features.members.rules import RegistrationPolicy, SettingLocked, SettingRequired
 from octavo.http.callers import require_administrator
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call

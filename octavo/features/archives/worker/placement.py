@@ -4,12 +4,7 @@ from collections.abc import Callable, Iterator
 from itertools import count, islice
 
 from octavo.model.files.naming import numbered_paths
-from octavo.model.files.path import (
-    ATTACHMENTS,
-    LONGEST_PATH,
-    LONGEST_SEGMENT,
-    MAX_SEGMENTS,
-)
+from octavo.model.files.path import ATTACHMENTS, LONGEST_PATH, LONGEST_SEGMENT, MAX_SEGMENTS
 
 
 def is_placed(path: str) -> bool:

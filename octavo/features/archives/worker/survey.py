@@ -39,12 +39,7 @@ from octavo.features.archives.worker.refusal import (
     refused_entry,
 )
 from octavo.features.archives.worker.selection import LEFT_OUT, EntryKind, Selection
-from octavo.model.files.path import (
-    check_path,
-    folders_of,
-    path_key,
-    without_hidden_characters,
-)
+from octavo.model.files.path import check_path, folders_of, path_key, without_hidden_characters
 from octavo.model.refusal import InvalidPath
 
 NOTES_OF_SLICE = 500

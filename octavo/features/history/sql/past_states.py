@@ -8,12 +8,7 @@ from octavo_rules.identity import FileId, Position, WorkspaceId
 
 from octavo.features.history.rules.restoration import DivergedFile
 from octavo.model.files.revision import Revision
-from octavo.store.queries.revision_rows import (
-    COLUMNS,
-    WORKSPACE,
-    columns_of,
-    revisions_of_rows,
-)
+from octavo.store.queries.revision_rows import COLUMNS, WORKSPACE, columns_of, revisions_of_rows
 from octavo.store.transaction import Script, Transaction
 
 _POSITION = "SELECT position FROM workspaces WHERE id = $1::uuid"

@@ -5,14 +5,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from PIL import (
-    GifImagePlugin,
-    Image,
-    ImageFile,
-    JpegImagePlugin,
-    PngImagePlugin,
-    WebPImagePlugin,
-)
+from PIL import GifImagePlugin, Image, ImageFile, JpegImagePlugin, PngImagePlugin, WebPImagePlugin
 
 from octavo.features.images.worker.container import ImageContainer
 from octavo.features.images.worker.facts import (

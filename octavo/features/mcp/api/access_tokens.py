@@ -4,10 +4,7 @@ from octavo_rules.identity import READ, WRITE
 
 from octavo.access.caller import Caller
 from octavo.features.accounts.credentials import Credentials
-from octavo.features.mcp.api.mcp import (
-    token_missing,
-    token_refused,
-)
+from octavo.features.mcp.api.mcp import token_missing, token_refused
 from octavo.http.contract.call import Call
 
 _BEARER = b"bearer "

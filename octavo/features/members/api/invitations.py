@@ -12,12 +12,7 @@ from octavo.access.ports import Clock
 from octavo.access.workspaces import Access
 from octavo.features.accounts.rules.refusal import TooManyInvitations
 from octavo.features.members.invitations import Invitations
-from octavo.features.members.rules import (
-    LONGEST_SECONDS,
-    Invitation,
-    InvitationId,
-    InvitationState,
-)
+from octavo.features.members.rules import LONGEST_SECONDS, Invitation, InvitationId, InvitationState
 from octavo.http.callers import require_administrator
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call

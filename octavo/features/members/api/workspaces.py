@@ -11,11 +11,7 @@ from octavo.access.caller import Caller
 from octavo.access.workspaces import Access
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import (
-    REMOVED,
-    ContractModel,
-    Removed,
-)
+from octavo.http.contract.contract_model import REMOVED, ContractModel, Removed
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.paging import PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import InvalidRequest, NotFound

@@ -15,12 +15,7 @@ from octavo.features.accounts.rules.refusal import (
 )
 from octavo.features.accounts.rules.session import Session
 from octavo.features.accounts.sql import accounts, sessions
-from octavo.features.members.rules import (
-    MAX_OPEN,
-    MAX_OPEN_OF_WORKSPACE,
-    Invitation,
-    InvitationId,
-)
+from octavo.features.members.rules import MAX_OPEN, MAX_OPEN_OF_WORKSPACE, Invitation, InvitationId
 from octavo.features.members.sql import members
 from octavo.model.access.account import Account, Address
 from octavo.model.access.refusal import AccountGone

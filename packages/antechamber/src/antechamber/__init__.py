@@ -4,15 +4,7 @@
 not define is passed as `Extension` in ``scope["extensions"]["antechamber"]``.
 """
 
-from antechamber.asgi import (
-    Application,
-    Event,
-    Extension,
-    Receive,
-    Scope,
-    Send,
-    extension_of,
-)
+from antechamber.asgi import Application, Event, Extension, Receive, Scope, Send, extension_of
 from antechamber.certificate import Certificate, CertificateError, check_certificate
 from antechamber.connection_handler import ServerOptions
 from antechamber.limits import Limits, raise_file_limit

@@ -8,17 +8,7 @@ from __future__ import annotations
 import pytest
 from _pytest.mark import ParameterSet
 
-from ..websocket_peer import (
-    BINARY,
-    CLOSE,
-    CONTINUATION,
-    PING,
-    PONG,
-    TEXT,
-    close,
-    frame,
-    served,
-)
+from ..websocket_peer import BINARY, CLOSE, CONTINUATION, PING, PONG, TEXT, close, frame, served
 
 Frames = list[tuple[int, bytes]]
 MAX = 1 << 17

@@ -8,12 +8,7 @@ from dataclasses import dataclass
 
 import trio
 from octavo_rules.identity import Position, RevisionId, WorkspaceId
-from trio_websocket import (
-    ConnectionClosed,
-    ConnectionRejected,
-    HandshakeError,
-    WebSocketConnection,
-)
+from trio_websocket import ConnectionClosed, ConnectionRejected, HandshakeError, WebSocketConnection
 
 from octavo_client.connection import ApiConnection
 from octavo_client.errors import (

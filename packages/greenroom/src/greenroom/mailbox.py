@@ -16,12 +16,7 @@ from typing import Any, Protocol
 
 import outcome
 import trio
-from trio.lowlevel import (
-    current_task,
-    enable_ki_protection,
-    reschedule,
-    wait_task_rescheduled,
-)
+from trio.lowlevel import current_task, enable_ki_protection, reschedule, wait_task_rescheduled
 
 from greenroom.envelope import Envelope, EnvelopeState
 from greenroom.errors import MailboxFull, NotExecuted

@@ -5,13 +5,7 @@ import trio
 
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import PASSWORD
-from tests.fakes.users_api import (
-    ADDRESS,
-    FROM_ELSEWHERE,
-    FROM_HERE,
-    UsersApi,
-    cookie_set_by,
-)
+from tests.fakes.users_api import ADDRESS, FROM_ELSEWHERE, FROM_HERE, UsersApi, cookie_set_by
 
 CHANGE = "/api/auth/change-password"
 NEW = "roses on the moon"

@@ -11,14 +11,7 @@ from octavo.http.contract.endpoint import AUTHENTICATED_SECONDS
 from octavo.store.queries import workspaces
 from tests.fakes.asgi_client import Response, ask
 from tests.fakes.identity_fixture import PASSWORD
-from tests.fakes.users_api import (
-    FROM_HERE,
-    NO_LIMITS,
-    UNUSED,
-    UsersApi,
-    bearer,
-    cookie_set_by,
-)
+from tests.fakes.users_api import FROM_HERE, NO_LIMITS, UNUSED, UsersApi, bearer, cookie_set_by
 
 ACCOUNTS = "/api/accounts"
 NOBODYS = "01900000-0000-7000-8000-ffffffffffff"

@@ -3,12 +3,7 @@
 import pytest
 from octavo_rules.identity import AccountId, WorkspaceId
 
-from octavo.features.members.rules import (
-    MAX_OPEN,
-    MAX_OPEN_OF_WORKSPACE,
-    Invitation,
-    InvitationId,
-)
+from octavo.features.members.rules import MAX_OPEN, MAX_OPEN_OF_WORKSPACE, Invitation, InvitationId
 from octavo.features.members.sql import invitations
 from octavo.store.queries.expiry import MAX_ROWS
 from octavo.store.transaction import Transaction

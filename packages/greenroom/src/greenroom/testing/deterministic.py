@@ -29,11 +29,7 @@ from greenroom.runtime import Faults, ambient_faults
 from greenroom.testing.blocked import BlockedTask, blocked_tasks, short_name, waits_for_outside
 from greenroom.testing.journal import Journal, enter_journal
 from greenroom.testing.schedules import Schedule, enter_schedule
-from greenroom.testing.trio_scheduler import (
-    ControlledScheduler,
-    controlled_scheduler,
-    lift_shields,
-)
+from greenroom.testing.trio_scheduler import ControlledScheduler, controlled_scheduler, lift_shields
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")

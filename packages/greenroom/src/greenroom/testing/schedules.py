@@ -16,12 +16,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal, Self
 
-from greenroom.testing.strategies import (
-    EarlyTime,
-    PriorityChanges,
-    RandomWalk,
-    SchedulingStrategy,
-)
+from greenroom.testing.strategies import EarlyTime, PriorityChanges, RandomWalk, SchedulingStrategy
 
 _TOKEN = re.compile(
     r"(?P<kind>random|pct)(?P<time>\+time)?:((?P<depth>\d+):(?P<steps>\d+):)?(?P<seed>\d+)",
