@@ -21,7 +21,8 @@ def takes_settings(*names: str) -> Callable[[F], F]:
 
     The command gets their texts by the names of the settings, and ``config``, the file.
     """
-    wanted = [each for each in describe() if not names or each.name in names]
+    known = {setting.name: setting for setting in describe()}
+    wanted = [known[name] for name in names or known]
 
     def decorate(function: F) -> F:
         for setting in reversed(wanted):

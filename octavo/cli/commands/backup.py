@@ -32,7 +32,7 @@ from octavo.store.sqlite.backup import Contents
 @click.argument("file", metavar="FILE")
 @click.option("--replace", is_flag=True, help="replace FILE if it exists")
 @click.option("--database-only", is_flag=True, help="leave the images out")
-@takes_settings("data_dir", "database", "blobs")
+@takes_settings("data_dir", "database", "object_store")
 @click.pass_context
 def command(
     context: click.Context, /, file: str, replace: bool, database_only: bool, **given: str | None

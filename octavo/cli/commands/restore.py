@@ -30,7 +30,7 @@ from octavo.service.restore import restore
 @click.argument("file", metavar="FILE")
 @click.option("--database-only", is_flag=True, help="leave the images as they are")
 @click.option("--incomplete", is_flag=True, help="restore although images are missing or damaged")
-@takes_settings("data_dir", "database", "blobs")
+@takes_settings("data_dir", "database", "object_store")
 @click.pass_context
 def command(
     context: click.Context, /, file: str, database_only: bool, incomplete: bool, **given: str | None
