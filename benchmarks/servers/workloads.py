@@ -138,8 +138,6 @@ def quart_pages() -> QuartTrio:
             "components": {"schemas": {}},
             "paths": {},
         },
-        opens=closed,
-        reset_opens=closed,
         perform=nobody,
         now=lambda: 0.0,
         new_entropy=lambda: bytes(32),

@@ -1,7 +1,9 @@
 """The registry of the operations of this server, their document and their problems."""
 
 import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import ClassVar
 
 from antechamber import SERVER_PROBLEMS, ServerProblem
 
@@ -41,8 +43,10 @@ from octavo.features.search.api import SearchOperations
 from octavo.features.sync.api import SyncOperations
 from octavo.features.sync.notices import NoticeOperations
 from octavo.http.contract.assembly import contract_of, served_operations_of
+from octavo.http.contract.call import Call
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.openapi import Example, document
+from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import (
     BodyTimeout,
     BodyTooLarge,
@@ -53,9 +57,55 @@ from octavo.http.contract.problems import (
     Problem,
     UnsupportedMediaType,
 )
+from octavo.http.contract.reply import Stream
 from octavo.http.contract.schemas import Json
-from octavo.service.contract_document import ContractOperations
 from octavo.service.health import ServiceOperations
+
+_PIECE = 16_384
+_MEDIA_TYPE = "application/json"
+
+
+class ContractOperations:
+    """The API document.
+
+    Args:
+        document: returns the document of `octavo.http.contract.openapi.document`; it is encoded
+            once.
+    """
+
+    PATH: ClassVar[str] = "/api/openapi.json"
+
+    def __init__(self, document: Callable[[], Awaitable[Mapping[str, object]]]) -> None:
+        self._document = document
+        self._pieces: tuple[bytes, ...] = ()
+        self._length = 0
+
+    @operation(
+        id="getContract",
+        method="GET",
+        path=PATH,
+        tag="service",
+        summary="Get the OpenAPI document of this server",
+        security=Security.NONE,
+        media_types=(_MEDIA_TYPE,),
+    )
+    async def get_contract(self, call: Call) -> Stream:
+        """Return the document."""
+        document = await self._document()
+        if not self._pieces:
+            content = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+            starts = range(0, len(content), _PIECE)
+            self._pieces = tuple(content[start : start + _PIECE] for start in starts)
+            self._length = len(content)
+        return Stream(_each(self._pieces), _MEDIA_TYPE, self._length)
+
+
+async def _each(pieces: tuple[bytes, ...]) -> AsyncIterator[bytes]:
+    # In pieces that all readers share: sent as a whole, the bytes would count against the memory of
+    # each.
+    for piece in pieces:
+        yield piece
+
 
 CONTRACT_VERSION = "0.1.0"
 EXAMPLES = Path(__file__).with_name("examples.json")

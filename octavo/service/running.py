@@ -18,6 +18,7 @@ from functools import partial
 import trio
 from antechamber import Certificate, check_certificate, serve
 from antechamber.asgi import Application as ASGIApplication
+from antechamber.asgi import Receive, Scope
 from antechamber.limits import ServerUsage
 from antechamber.listener import open_listener
 from greenroom import Runtime, Supervisor, WorkerContext, WorkerSpec, render_tree
@@ -25,20 +26,16 @@ from greenroom import Runtime, Supervisor, WorkerContext, WorkerSpec, render_tre
 from octavo import __version__
 from octavo.access.audit import audit_log, server_audit
 from octavo.access.entropy import jitter, new_id, now
-from octavo.control.listening import control_listener
-from octavo.control.serving import Commands, serve_control
-from octavo.features.administration.account_command import NAME as ACCOUNT
+from octavo.control.serving import Commands, control_listener, serve_control
 from octavo.features.archives.job import free_slots_left
-from octavo.features.images.feature import BlobFolders, open_blob_folders
 from octavo.features.legal.feature import Legal, read_legal
 from octavo.features.members.invitations_of_terminal import first_invitation
+from octavo.http.contract.call import Principal
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.request_log import RequestLog, request_log
-from octavo.log import Log, LogFormat, configure
+from octavo.log import Log, LogFormat, configure, in_rounds
 from octavo.model.access.audit import AuditEntry
-from octavo.service.account_services import account_command
-from octavo.service.components import add_components
-from octavo.service.log_rounds import in_rounds
+from octavo.service.components import build_service
 from octavo.service.readiness import ReadinessProbe
 from octavo.service.server_options import server_options
 from octavo.service.wiring import wire_application
@@ -46,6 +43,7 @@ from octavo.settings import Settings
 from octavo.settings.addresses import Bind, is_local, local_origin
 from octavo.store.data_folder import holding
 from octavo.store.engine import StoreEngine, open_engine
+from octavo.store.open_blobs import BlobFolders, open_blob_folders
 
 CUT_OFF_SECONDS = 2.0
 """How long the cut-off at the end of the shutdown timeout may itself take.
@@ -125,7 +123,7 @@ async def run(settings: Settings, log: Log, *, new: bool = False) -> None:
             with phase.starting:
                 legal = await read_legal(settings)
                 async with open_engine(settings, random=jitter, serving=True, new=new) as engine:
-                    folders = await open_blob_folders(settings)
+                    folders = await open_blob_folders(settings, new_id())
                     if engine.postgres is None:
                         await free_slots_left(engine.store)
                     root = build_tree(
@@ -242,17 +240,31 @@ def build_tree(
 
     async def control(worker: WorkerContext) -> None:
         commands: Commands = {
-            ACCOUNT: account_command(parts),
             "actors": lambda: f"{render_tree(root.tree())}\n\n{limits()}",
             "public_url": lambda: settings.public_url,
             "engine": lambda: "sqlite" if settings.database is None else "postgresql",
             "blobs": lambda: "object store" if settings.object_store else "folder",
+            **{name: each for parts in features.parts for name, each in parts.commands.items()},
         }
         await serve_control(control_listener, commands)
 
     root.add(WorkerSpec("control", control))
+
     # The worker starts when everything has been added.
-    parts = add_components(root, settings, engine, folders, legal, log_audit=audit_log(log.write))
+    async def perform(scope: Scope, receive: Receive, request_id: str, caller: Principal) -> object:
+        return await application.perform(scope, receive, request_id, caller)
+
+    service = build_service(
+        root,
+        settings,
+        engine,
+        folders,
+        legal,
+        log_audit=audit_log(log.write),
+        log_request=log_request,
+        perform=perform,
+    )
+    features = service.features
     object_store = folders.blobs if settings.object_store else None
     probe = ReadinessProbe(engine, settings.data_dir, phase.stopping, object_store=object_store)
     usage = ServerUsage()
@@ -262,15 +274,10 @@ def build_tree(
         # Imported when somebody looks.
         from octavo.service.limits_in_use import render_limits  # noqa: PLC0415
 
-        return render_limits(settings, usage, memory, parts.passwords)
+        return render_limits(settings, usage, memory, features.accounts.passwords)
 
     application = wire_application(
-        parts,
-        public_url=settings.public_url,
-        memory=memory,
-        readiness=probe.look,
-        started=phase.started,
-        log_request=log_request,
+        service, legal, memory=memory, readiness=probe.look, started=phase.started
     )
 
     async def http(worker: WorkerContext) -> None:

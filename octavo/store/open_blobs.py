@@ -1,5 +1,7 @@
 """The blob store of the service: a folder of the data folder, or an object store."""
 
+from typing import NamedTuple
+
 from octavo.settings import Settings
 from octavo.store import blobs
 
@@ -19,3 +21,21 @@ def open_blobs(settings: Settings) -> blobs.BlobStore:
         # Loads obstore.
         return blobs.open_object_store(settings.object_store)
     return blobs.LocalBlobs(settings.data_dir.absolute() / FOLDER)
+
+
+class BlobFolders(NamedTuple):
+    """Where images are stored, and the files on their way there."""
+
+    blobs: blobs.BlobStore
+    staging: blobs.Staging
+
+
+async def open_blob_folders(settings: Settings, name: str) -> BlobFolders:
+    """Open the blob store, and remove files that a server that died left on their way.
+
+    Only the server that holds the data folder may call it, with a ``name`` that no other had.
+    Raises `octavo.store.blobs.BlobsUnavailable`.
+    """
+    # Worker processes, which have another working folder, get paths in it.
+    staging = settings.data_dir.absolute() / STAGING
+    return BlobFolders(open_blobs(settings), await blobs.open_staging(staging, name))

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 import octavo
-from octavo import service
 from octavo.cli import main
+from octavo.features.accounts import recovery
+from octavo.features.mail import sending
+from octavo.features.members import invitations_of_terminal
 from octavo.model.access.token import digest_of, is_operator_token
 from octavo.service.registry import contract_document
 from octavo.settings import Settings
@@ -242,7 +244,7 @@ def test_invite_prints_only_the_link(
         asked.append((settings.data_dir, administrator, address))
         return "to-ken_&"
 
-    monkeypatch.setattr(service, "invite", invite)
+    monkeypatch.setattr(invitations_of_terminal, "invite", invite)
     environment = {"OCTAVO_PUBLIC_URL": "https://notes.example.org/"}
     assert main(["invite", "--data-dir", "there", *argv], environment) == 0
     assert asked == [(Path("there"), *expected)]
@@ -257,7 +259,7 @@ def test_invite_uses_the_address_of_the_running_server(
     async def invite(settings: Settings, *, administrator: bool, address: str | None) -> str:
         return "token"
 
-    monkeypatch.setattr(service, "invite", invite)
+    monkeypatch.setattr(invitations_of_terminal, "invite", invite)
     folder = tmp_path / "data"
     with responding(folder, b'{"result":"https://elsewhere.example.org"}\n') as asked:
         assert main(["invite", "--data-dir", str(folder)], {}) == 0
@@ -270,9 +272,9 @@ def test_refused_invite_exits_with_1_and_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def invite(settings: Settings, *, administrator: bool, address: str | None) -> str:
-        raise service.InvitationRefused("the reason")
+        raise invitations_of_terminal.InvitationRefused("the reason")
 
-    monkeypatch.setattr(service, "invite", invite)
+    monkeypatch.setattr(invitations_of_terminal, "invite", invite)
     assert main(["invite"], {}) == 1
     assert capsys.readouterr() == ("", "octavo: the reason\n")
 
@@ -296,7 +298,7 @@ def test_recover_prints_only_the_link(
         asked.append((settings.data_dir, address))
         return "to-ken_&"
 
-    monkeypatch.setattr(service, "recover", recover)
+    monkeypatch.setattr(recovery, "recover", recover)
     environment = {"OCTAVO_PUBLIC_URL": "https://notes.example.org/"}
     assert main(["recover", "ada@example.org", "--data-dir", "there"], environment) == 0
     assert asked == [(Path("there"), "ada@example.org")]
@@ -306,7 +308,7 @@ def test_recover_prints_only_the_link(
 
 @pytest.mark.parametrize(
     ("error", "code"),
-    [(service.RecoveryRefused("the reason"), 1), (service.UnusableAddress("the reason"), 2)],
+    [(recovery.RecoveryRefused("the reason"), 1), (sending.UnusableAddress("the reason"), 2)],
 )
 def test_refused_recover_exits_with_one_line(
     error: Exception,
@@ -317,7 +319,7 @@ def test_refused_recover_exits_with_one_line(
     async def recover(settings: Settings, address: str) -> str:
         raise error
 
-    monkeypatch.setattr(service, "recover", recover)
+    monkeypatch.setattr(recovery, "recover", recover)
     assert main(["recover", "ada@example.org"], {}) == code
     assert capsys.readouterr() == ("", "octavo: the reason\n")
 
@@ -340,7 +342,7 @@ def test_mail_test_reports_the_acceptance(
     async def send_test_message(settings: Settings, address: str) -> None:
         asked.append((settings.smtp_host, settings.smtp_port, address))
 
-    monkeypatch.setattr(service, "send_test_message", send_test_message)
+    monkeypatch.setattr(sending, "send_test_message", send_test_message)
     environment = {
         "OCTAVO_SMTP_HOST": "mail.example.org",
         "OCTAVO_MAIL_FROM": "notes@example.org",

@@ -16,9 +16,8 @@ import trio
 from octavo.control import place, serving
 from octavo.control.client import ControlFailed, ask
 from octavo.control.lines import LONGEST_REQUEST
-from octavo.control.listening import control_listener
 from octavo.control.place import AddressTooLong, socket_address
-from octavo.control.serving import CONNECTIONS, DEADLINE, Commands, serve_control
+from octavo.control.serving import CONNECTIONS, DEADLINE, Commands, control_listener, serve_control
 from octavo.store.data_folder import DataFolderError, holding
 
 COMMANDS: Commands = {"greet": lambda: "Grüße", "long": lambda: "x" * 1_000_000}

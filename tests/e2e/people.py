@@ -11,14 +11,15 @@ import httpx
 import trio
 from octavo_rules.identity import AccountId
 
-from octavo import service
 from octavo.access.audit import command_audit
 from octavo.access.entropy import jitter, new_entropy, new_id, now
+from octavo.features.accounts import recovery
 from octavo.features.accounts.argon2id import Argon2, encoded_hash
 from octavo.features.accounts.rules.password import hashed_form
 from octavo.features.accounts.rules.session import ApiKey
 from octavo.features.accounts.sign_in import SessionMaker
 from octavo.features.accounts.sql import api_keys
+from octavo.features.members import invitations_of_terminal
 from octavo.features.members.invitations import invite as new_invitation
 from octavo.features.members.sql import invitations
 from octavo.model.access.account import Account, Address, Consent, KeyId, Versions
@@ -107,12 +108,14 @@ def settings_of(folder: Path, database: str | None) -> Settings:
 def invite(folder: Path, database: str | None = None) -> str:
     """A new invitation token: as ``octavo invite`` makes it, in less time."""
     settings = settings_of(folder, database)
-    return trio.run(partial(service.invite, settings, administrator=False, address=None))
+    return trio.run(
+        partial(invitations_of_terminal.invite, settings, administrator=False, address=None)
+    )
 
 
 def reset_token(folder: Path, database: str | None, address: str) -> str:
     """A new token to choose a password: as ``octavo recover`` makes it, in less time."""
-    return trio.run(service.recover, settings_of(folder, database), address)
+    return trio.run(recovery.recover, settings_of(folder, database), address)
 
 
 def settle(octavo: Octavo, accepted: Versions | None = None) -> Person:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from octavo.control.listening import control_listener
+from octavo.control.serving import control_listener
 from octavo.store.data_folder import holding
 
 

@@ -15,11 +15,21 @@ from antechamber.asgi import Receive, Scope
 from quart_trio import QuartTrio
 
 from octavo.access.ports import Clock
+from octavo.features.accounts import pages as accounts
+from octavo.features.administration import pages as administration
+from octavo.features.history.pages import add_program_pages
+from octavo.features.legal.pages import add_consent_page
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
+from octavo.features.members import pages as members
 from octavo.features.members.rules import Prerequisites
+from octavo.features.notes.pages import add_note_pages
+from octavo.features.notes.pages.frame import NotePages
+from octavo.features.oauth.pages import add_connection_pages
+from octavo.features.publishing import pages as publishing
 from octavo.http.contract.openapi import document
 from octavo.http.contract.problems import NotSignedIn
 from octavo.http.pages.form_stamps import FormStamps
+from octavo.kernel import AddPages
 from octavo.model.access.account import Role
 from octavo.model.usage import NO_LIMITS, NOTHING, InstallationUsage, Month
 from octavo.service.health import ServiceOperations
@@ -354,20 +364,34 @@ class Installation:
             api_document="/api/openapi.json",
             contract=document([ServiceOperations], title="Octavo", version="1"),
             public_url=ORIGIN,
-            opens=users.identity.registration.opens,
-            invited_into=users.identity.registration.invited_into,
-            reset_opens=users.identity.password_reset.opens,
             legal=users.identity.legal,
             sends_mail=sends_mail,
             mcp=mcp,
-            portal=portal,
-            usage=self._usage,
+            features=self._features(portal, mcp=mcp),
             perform=users.application.perform,
-            notes=users.publishing.member_notes,
             now=users.identity.sources.now,
             new_entropy=users.identity.sources.new_entropy,
             stamps=form_stamps(users.identity.sources.now),
         )
+
+    def _features(self, portal: Mapping[str, str], *, mcp: bool) -> Iterator[AddPages]:
+        identity = self.users.identity
+        now, registration = identity.sources.now, identity.registration
+        yield lambda site: accounts.add_pages(
+            site, identity.password_reset.opens, self._usage, portal, now
+        )
+        yield lambda site: members.add_pages(
+            site, registration.opens, registration.invited_into, identity.legal
+        )
+        yield add_consent_page
+        yield lambda site: administration.add_pages(site, self._usage)
+        yield lambda site: add_program_pages(site, now)
+        yield lambda site: publishing.add_pages(site, now)
+        if mcp:
+            yield add_connection_pages
+        notes = self.users.publishing.member_notes
+        new_entropy = identity.sources.new_entropy
+        yield lambda site: add_note_pages(NotePages(site, notes, now, new_entropy))
 
     async def _usage(self) -> InstallationUsage:
         if self.used is None:

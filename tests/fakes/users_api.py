@@ -16,7 +16,7 @@ from octavo.features.administration.api.administration import AdministrationOper
 from octavo.features.administration.api.audit import AuditOperations
 from octavo.features.administration.api.installation import InstallationOperations
 from octavo.features.administration.api.operator import OperatorOperations
-from octavo.features.mcp.api.mcp import OFF, McpOperations
+from octavo.features.mcp.api.mcp import McpOperations
 from octavo.features.members.api.invitations import InvitationOperations
 from octavo.features.members.api.members import MemberOperations
 from octavo.features.members.api.registrations import RegistrationOperations
@@ -25,13 +25,14 @@ from octavo.features.members.invitations import Invitations
 from octavo.features.members.members import Members
 from octavo.features.oauth.api.connections import ConnectionOperations
 from octavo.features.oauth.api.oauth import OAuthOperations
+from octavo.features.oauth.feature import OFF
 from octavo.http.contract.application import Application
 from octavo.http.contract.operation import Security
 from octavo.http.contract.request_log import RequestRecord
 from octavo.http.refusals import problem_of
-from octavo.http.refused_attempts import counting_refusals
 from octavo.model.access.access_limits import AccessLimits
 from octavo.model.access.account import Role
+from octavo.service.components import counting_refusals
 from tests.fakes.asgi_client import Headers, Response, ask, ask_json
 from tests.fakes.identity_fixture import LIFE, PASSWORD, IdentityFixture
 from tests.fakes.oauth_rig import OAuthRig

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import trio
+from antechamber.asgi import Receive, Scope
 from antechamber.target import read_target
 from greenroom import Supervisor
 from octavo_rules.changes import PurgeFile
@@ -18,7 +19,6 @@ from octavo.access.entropy import jitter, new_id
 from octavo.actors.jobs.indexing import catch_up
 from octavo.actors.workspace.messages import Push
 from octavo.documents import DocumentCache
-from octavo.features.images.feature import open_blob_folders
 from octavo.features.legal.feature import read_legal
 from octavo.features.publishing.reading import PublishedReading
 from octavo.features.publishing.renderings import Renderings
@@ -26,6 +26,8 @@ from octavo.features.publishing.workspace_maps import WorkspaceMaps
 from octavo.features.search.note_search import SearchedTexts
 from octavo.features.search.rules import finders_of, ranked
 from octavo.features.search.sql.searching import candidates
+from octavo.http.contract.call import Principal
+from octavo.http.contract.problems import NotSignedIn
 from octavo.model.files.changeset import (
     ChangeOperation,
     Changeset,
@@ -36,15 +38,20 @@ from octavo.model.files.changeset import (
 from octavo.model.files.receipt import Receipt
 from octavo.model.search.query import parse_query
 from octavo.service import components
-from octavo.service.components import Components, add_components
+from octavo.service.components import Service, build_service
 from octavo.settings import Settings
 from octavo.store.content_cache import ContentCache
 from octavo.store.engine import open_engine
+from octavo.store.open_blobs import open_blob_folders
 from octavo.store.queries.index_backlog import WORDS
 from octavo.store.queries.workspaces import create
 from octavo.store.transaction import Transaction
 
 ANN, VAULT, NOTE = AccountId(new_id()), WorkspaceId(new_id()), FileId(new_id())
+
+
+async def perform(scope: Scope, receive: Receive, request_id: str, caller: Principal) -> object:
+    raise NotSignedIn
 
 
 async def add_ann(transaction: Transaction) -> None:
@@ -56,7 +63,7 @@ async def add_ann(transaction: Transaction) -> None:
     )
 
 
-async def push(parts: Components, *operations: ChangeOperation) -> Receipt:
+async def push(parts: Service, *operations: ChangeOperation) -> Receipt:
     changeset = Changeset(
         MutationId(new_id()), fingerprint(operations), ANN, operations, repeatable=False
     )
@@ -68,17 +75,26 @@ def head_in(receipt: Receipt) -> frozenset[RevisionId]:
 
 
 @asynccontextmanager
-async def running(folder: Path) -> AsyncIterator[Components]:
+async def running(folder: Path) -> AsyncIterator[Service]:
     """The components of a server, with an account and a workspace."""
     settings = Settings(data_dir=folder)
     async with open_engine(settings, random=jitter, serving=True) as engine:
-        folders, legal = await open_blob_folders(settings), await read_legal(settings)
+        folders, legal = await open_blob_folders(settings, new_id()), await read_legal(settings)
         root = Supervisor("octavo")
-        parts = add_components(root, settings, engine, folders, legal, log_audit=lambda _: None)
+        parts = build_service(
+            root,
+            settings,
+            engine,
+            folders,
+            legal,
+            log_audit=lambda _: None,
+            log_request=lambda _: None,
+            perform=perform,
+        )
         with trio.fail_after(30):
             async with root.running():
-                await parts.store.write(add_ann)
-                await parts.store.write(create(VAULT, "Vault", ANN, 0))
+                await parts.kernel.store.write(add_ann)
+                await parts.kernel.store.write(create(VAULT, "Vault", ANN, 0))
                 yield parts
 
 
@@ -92,18 +108,22 @@ async def test_texts_that_are_held_are_forgotten_when_a_file_is_purged(tmp_path:
     async with running(tmp_path) as parts:
         head = await push(parts, CreateFile(NOTE, "a.md", note_text("tide")))
         script = candidates([VAULT], parse_query("tide"), None)
-        assert await catch_up(parts.store, WORDS, [VAULT])
-        found = await parts.store.read(script)
+        assert await catch_up(parts.kernel.store, WORDS, [VAULT])
+        found = await parts.kernel.store.read(script)
         best = ranked(found.candidates, finders_of(parse_query("tide")))
-        parts.searched.keep_found(best, parts.searched.generation)
-        assert len(parts.searched.contents) == 1
-        await parts.texts.read(VAULT, NOTE)
-        assert len(parts.texts.cache.contents) == 1
+        parts.features.search.searched.keep_found(best, parts.features.search.searched.generation)
+        assert len(parts.features.search.searched.contents) == 1
+        await parts.features.files.texts.read(VAULT, NOTE)
+        assert len(parts.features.files.texts.cache.contents) == 1
         await push(parts, DeleteFile(NOTE, head_in(head)))
-        assert len(parts.searched.contents) == len(parts.texts.cache.contents) == 1
+        assert (
+            len(parts.features.search.searched.contents)
+            == len(parts.features.files.texts.cache.contents)
+            == 1
+        )
         await push(parts, PurgeFile(NOTE))
-        assert not parts.searched.contents
-        assert not parts.texts.cache.contents
+        assert not parts.features.search.searched.contents
+        assert not parts.features.files.texts.cache.contents
 
 
 async def test_nothing_that_is_not_used_any_more_stays_in_memory(
@@ -112,10 +132,10 @@ async def test_nothing_that_is_not_used_any_more_stays_in_memory(
     monkeypatch.setattr(components, "UNUSED_SECONDS", 0.05)
     async with running(tmp_path) as parts:
         await push(parts, CreateFile(NOTE, "a.md", note_text("tide")))
-        await parts.texts.read(VAULT, NOTE)
+        await parts.features.files.texts.read(VAULT, NOTE)
         read_target(b"/api/search?q=tide")
-        assert parts.texts.cache.contents
-        await until(lambda: not parts.texts.cache.contents)
+        assert parts.features.files.texts.cache.contents
+        await until(lambda: not parts.features.files.texts.cache.contents)
         await until(lambda: not read_target.cache_info().currsize)
 
 
@@ -145,10 +165,22 @@ async def test_no_text_is_held_where_other_processes_may_purge_it(
         # Nothing is asked of the server before the parts run.
         server = opened.sqlite if shared else None
         engine = replace(opened, postgres=server)  # type: ignore[arg-type]
-        folders, legal = await open_blob_folders(settings), await read_legal(settings)
+        folders, legal = await open_blob_folders(settings, new_id()), await read_legal(settings)
         root = Supervisor("octavo")
-        parts = add_components(root, settings, engine, folders, legal, log_audit=lambda _: None)
-        caches: list[ContentCache[Any, Any]] = [parts.searched, parts.texts.cache]
+        parts = build_service(
+            root,
+            settings,
+            engine,
+            folders,
+            legal,
+            log_audit=lambda _: None,
+            log_request=lambda _: None,
+            perform=perform,
+        )
+        caches: list[ContentCache[Any, Any]] = [
+            parts.features.search.searched,
+            parts.features.files.texts.cache,
+        ]
         for cache in caches:
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(cache, "_size_of", lambda _: 1)

@@ -14,7 +14,7 @@ import trio
 from antechamber.limits import ServerUsage
 from antechamber.listener import open_listener
 
-from octavo import service
+from octavo.access import entropy
 from octavo.http.contract.application import Application
 from octavo.http.contract.request_log import RequestRecord
 from octavo.log import Log, Sink
@@ -29,7 +29,7 @@ async def ready() -> Readiness:
 
 
 HEALTH = Application(
-    [ServiceOperations(ready)], new_id=service.new_id, log_request=lambda record: None
+    [ServiceOperations(ready)], new_id=entropy.new_id, log_request=lambda record: None
 )
 
 
@@ -56,7 +56,7 @@ async def test_run_signal_while_starting_ends_it_there(
     monkeypatch.setattr(running, "serve", never_ready)
     with trio.fail_after(10):
         settings = Settings(bind=Bind("127.0.0.1", 0), data_dir=tmp_path / "data")
-        await service.run(settings, Log("console", Sink(output), lambda: 0.0))
+        await running.run(settings, Log("console", Sink(output), lambda: 0.0))
     assert output.getvalue() == b""
 
 
@@ -117,7 +117,7 @@ async def test_serve_http_cancelled_before_it_began_does_not_touch_the_listener(
 
 
 def test_new_id_is_different_every_time() -> None:
-    assert len({service.new_id() for _ in range(1000)}) == 1000
+    assert len({entropy.new_id() for _ in range(1000)}) == 1000
 
 
 FRAGMENTED = """

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from random import Random
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import trio
@@ -18,6 +17,7 @@ from greenroom import WorkerContext, WorkerSpec
 from octavo_rules.documents.document import client_of
 from octavo_rules.identity import AccountId, WorkspaceId
 
+from octavo.access.after_commit import AfterCommit
 from octavo.access.workspaces import Access
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import workspaces
@@ -29,8 +29,7 @@ from octavo.features.members.invitations import Invitations
 from octavo.features.members.members import Members
 from octavo.features.sync.notices import CHECKED_EVERY, PATH, NoticeSocket, StreamCaller
 from octavo.http.contract.request_log import RequestRecord
-from octavo.service.account_services import announce_members, workspace_gone
-from octavo.service.components import Components, relay_notifications
+from octavo.service.components import relay_notifications
 from octavo.store import StoreUnavailable
 from octavo.store.queries.marks import cursor_of
 from octavo.store.queries.workspaces import WorkspaceAccess
@@ -117,16 +116,12 @@ class AccessProcess(BareProcess):
 
     def _wire(self, sources: Sources) -> None:
         """Announce changes as the service does."""
-        nothing = SimpleNamespace(
-            forget_workspace=lambda _: None, forget_account=lambda _: None, wake=lambda: None
-        )
-        parts = cast(
-            Components,
-            SimpleNamespace(access=self.access, hub=self._hub, storage=nothing, sweeper=nothing),
-        )
         identity = self.identity
-        changed = announce_members(parts)
-        self.gone: Callable[[WorkspaceId], None] = partial(workspace_gone, parts)
+        after = AfterCommit()
+        after.account_changed.listen(self._hub.recheck_access)
+        after.workspace_changed.listen(self.access.forget)
+        after.workspace_gone.listen(self._hub.announce_gone)
+        changed, self.gone = after.member_changed, after.deleted
         self.members = Members(self.store, audit=identity.audit, now=sources.now, changed=changed)
         self.invitations = Invitations(
             self.store,

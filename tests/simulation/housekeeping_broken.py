@@ -18,10 +18,14 @@ from octavo.features.files import sql as oauth_programs
 from octavo.features.history.rules.retention import Aged, Retention, prunable
 from octavo.features.history.sql import history_pruning, restorations
 from octavo.features.history.sql.history_pruning import FileKey, FilesToPrune, prune_file
+from octavo.features.members import feature as members
+from octavo.features.oauth import feature as oauth
 from octavo.features.oauth.sql import oauth_clients, oauth_grants
+from octavo.features.publishing import feature as publishing
 from octavo.features.publishing.sql import publications
-from octavo.service import retention
-from octavo.store import Script, StoreError, StoreUnavailable, Transaction
+from octavo.features.usage import feature as usage
+from octavo.service import features
+from octavo.store import Script, Store, StoreError, StoreUnavailable, Transaction
 from octavo.store.queries import audit, sweeping
 from tests.simulation import housekeeping_service
 from tests.simulation.broken import Break
@@ -30,12 +34,12 @@ from tests.simulation.housekeeping_rows import DAY
 
 def forget_receipts_early(patch: pytest.MonkeyPatch) -> None:
     """Receipts are kept for less than the API promises."""
-    patch.setattr(retention, "RECEIPT_DAYS", 29)
+    patch.setattr(features, "RECEIPT_DAYS", 29)
 
 
 def keep_invitations(patch: pytest.MonkeyPatch) -> None:
     """Invitations are kept for longer than the documentation says."""
-    patch.setattr(retention, "INVITATION_DAYS", 400)
+    patch.setattr(members, "INVITATION_DAYS", 400)
 
 
 def end_sessions_at_their_start(patch: pytest.MonkeyPatch) -> None:
@@ -52,10 +56,10 @@ def end_sessions_at_their_start(patch: pytest.MonkeyPatch) -> None:
 def run_each_step_once(patch: pytest.MonkeyPatch) -> None:
     """A round removes one portion of each kind."""
 
-    async def finish(self: RetentionJob, step: Callable[[], Script[bool]]) -> None:
-        await self._store.write(step())
+    async def once(store: Store, script: Callable[[], Script[bool]]) -> None:
+        await store.write(script())
 
-    patch.setattr(RetentionJob, "_finish", finish)
+    patch.setattr("octavo.actors.jobs.retention.repeat", once)
 
 
 def give_up_after_a_failure(patch: pytest.MonkeyPatch) -> None:
@@ -162,7 +166,7 @@ def drop_uses_during_a_write(patch: pytest.MonkeyPatch) -> None:
 
 def keep_links(patch: pytest.MonkeyPatch) -> None:
     """Links that have ended are kept for longer than the documentation says."""
-    patch.setattr(retention, "LINK_DAYS", 400)
+    patch.setattr(publishing, "LINK_DAYS", 400)
 
 
 def remove_links_that_were_taken_down(patch: pytest.MonkeyPatch) -> None:
@@ -197,12 +201,12 @@ def leave_grants_without_tokens(patch: pytest.MonkeyPatch) -> None:
 
 def forget_programs_early(patch: pytest.MonkeyPatch) -> None:
     """A program is forgotten while people may still come back to it."""
-    patch.setattr(retention, "ENDED_PROGRAM_DAYS", 25)
+    patch.setattr(oauth, "ENDED_CLIENT_DAYS", 25)
 
 
 def keep_programs(patch: pytest.MonkeyPatch) -> None:
     """Programs are kept for longer than the documentation says."""
-    patch.setattr(retention, "ENDED_PROGRAM_DAYS", 400)
+    patch.setattr(oauth, "ENDED_CLIENT_DAYS", 400)
 
 
 def remove_programs_that_notes_name(patch: pytest.MonkeyPatch) -> None:
@@ -224,12 +228,12 @@ def remove_programs_that_notes_name(patch: pytest.MonkeyPatch) -> None:
 
 def forget_the_month_before(patch: pytest.MonkeyPatch) -> None:
     """The counts of the last month are removed with the older ones."""
-    patch.setattr(retention, "month_before", lambda month: month)
+    patch.setattr(usage, "month_before", lambda month: month)
 
 
 def forget_writers_early(patch: pytest.MonkeyPatch) -> None:
     """A process that may still send a batch again is forgotten."""
-    patch.setattr(retention, "USAGE_WRITER_DAYS", 0)
+    patch.setattr(usage, "WRITER_DAYS", 0)
 
 
 def take_failed_insertions_for_done(patch: pytest.MonkeyPatch) -> None:
@@ -256,7 +260,7 @@ def prune_for_the_next_week(patch: pytest.MonkeyPatch) -> None:
         return prune_file(file, after, retention, now + 7 * DAY, merge)
 
     prune.__name__ = prune_file.__name__
-    patch.setattr("octavo.actors.jobs.retention.prune_file", prune)
+    patch.setattr("octavo.features.history.feature.prune_file", prune)
 
 
 def prune_shared_texts(patch: pytest.MonkeyPatch) -> None:
@@ -280,7 +284,7 @@ def keep_histories(patch: pytest.MonkeyPatch) -> None:
 
         return find
 
-    patch.setattr("octavo.actors.jobs.retention.files_to_prune", first)
+    patch.setattr("octavo.features.history.feature.files_to_prune", first)
 
 
 HOUSEKEEPING_BROKEN: Mapping[Break, str] = {

@@ -22,14 +22,14 @@ from outcome import Outcome
 
 from octavo.actors.jobs import retention as retention_jobs
 from octavo.actors.jobs import step_loop
+from octavo.actors.jobs.retention import RetentionJob
 from octavo.actors.jobs.sweeping import SweepingJob
 from octavo.actors.workspace.actor import workspaces as workspace_actors
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, Push
 from octavo.features.accounts.activity import Activity
-from octavo.features.accounts.rules.session import SessionLife
 from octavo.features.accounts.sql import account_removal, password_resets, portal_tokens, sessions
 from octavo.features.files import sql as oauth_programs
-from octavo.features.history.rules.retention import Retention
+from octavo.features.history.feature import retention_of
 from octavo.features.history.sql import restorations
 from octavo.features.history.sql.history_pruning import prune_file
 from octavo.features.mail import sql as outbox
@@ -38,7 +38,7 @@ from octavo.features.oauth.sql import oauth_clients, oauth_grants
 from octavo.features.publishing.sql import publications
 from octavo.features.usage import sql as usage
 from octavo.model.access.account import SessionId
-from octavo.service import retention
+from octavo.service.features import retention_steps
 from octavo.settings import Settings
 from octavo.store import Script, Store, StoreUnavailable, Transaction
 from octavo.store.queries import audit, expiry, sweeping, workspaces
@@ -91,7 +91,6 @@ async def simulate_housekeeping(
     random = scenario_random()
     with ExitStack() as stack:
         patch = stack.enter_context(pytest.MonkeyPatch.context())
-        patch.setattr(retention, "now", house_now)
         patch.setattr(retention_jobs, "PERIOD_SECONDS", PERIOD)
         patch.setattr(step_loop, "POLL_SECONDS", POLL)
         rows = random.choice([1, 2, 500])
@@ -233,13 +232,7 @@ class History:
             history_min_revisions=random.choice([1, 1, 3]),
         )
         self.age_days = random.choice([0, 32, 40, 40])
-        self.pruning = PruningCheck(
-            Retention(
-                all_of=retention.all_kept(self.settings),
-                hourly=int(self.settings.history_hourly_days * DAY),
-                least=self.settings.history_min_revisions,
-            )
-        )
+        self.pruning = PruningCheck(retention_of(self.settings))
         self.new_id = new_id
         self.shared = shared
 
@@ -282,8 +275,9 @@ class HouseProcess(BareProcess):
         )
         self.sweeper = SweepingJob(store, swept=lambda: None)
         self.activity = Activity(self.store)
-        self._retention = retention.retention_job(store, history.settings, SessionLife())
-        self._retention._now = store.now
+        self._retention = RetentionJob(
+            store, now=store.now, steps=retention_steps(history.settings)
+        )
         self._root.add(WorkerSpec("retention", self._retain, backoff=AT_ONCE))
         self._root.add(WorkerSpec("sweeper", self._sweep, backoff=AT_ONCE))
         self._root.add(WorkerSpec("activity", self._record, backoff=AT_ONCE))

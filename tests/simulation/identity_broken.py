@@ -28,7 +28,6 @@ from octavo.features.members.members import Members
 from octavo.features.members.registration import Installation
 from octavo.features.members.rules import Invitation, RegistrationPolicy
 from octavo.features.members.sql import invitations, members
-from octavo.features.members.sql import registration_policy as installation
 from octavo.model.access.account import Account, Address
 from octavo.model.access.audit import Actor, AuditEntry
 from octavo.model.access.rate import AttemptVerdict, Rate, admit
@@ -229,7 +228,7 @@ def choose_without_a_record(patch: pytest.MonkeyPatch) -> None:
     async def change(
         self: Installation, policy: RegistrationPolicy, *, actor: AccountId, client: str | None
     ) -> None:
-        await self._store.write(installation.choose_policy(policy, actor))
+        await self._store.write(invitations.choose_policy(policy, actor))
 
     patch.setattr(Installation, "change", change)
 

@@ -12,8 +12,9 @@ from random import Random
 from octavo_rules.changes import SaveNote
 from octavo_rules.identity import Epoch, FileId, WorkspaceId
 
-from octavo.actors.jobs.retention import RetentionJob
+from octavo.actors.jobs.retention import RetentionJob, removal
 from octavo.documents import merged
+from octavo.features.history.feature import pruning
 from octavo.features.history.rules.retention import DAY, HOUR, Retention
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.files.revision import Revision
@@ -62,8 +63,7 @@ async def faults_of_retention(
     await RetentionJob(
         disk,
         now=lambda: later / 1000,
-        retention=retention,
-        steps=(lambda _: expire_receipts(cut),),
+        steps=(removal(lambda _: expire_receipts(cut)), pruning(retention)),
     ).round()
     faults: list[str] = []
     for each, receipts in zip(workspaces, left, strict=True):

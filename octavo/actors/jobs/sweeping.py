@@ -16,20 +16,15 @@ class SweepingJob:
     Args:
         store: the store to sweep.
         swept: called when nothing is left; must not wait. Blobs may be without references then.
-        forget: called when something was deleted, to forget what is in memory; must not wait.
     """
 
-    def __init__(
-        self, store: Store, swept: Callable[[], None], forget: Callable[[], None] = lambda: None
-    ) -> None:
+    def __init__(self, store: Store, swept: Callable[[], None]) -> None:
         self._store = store
         self._swept = swept
-        self._forget = forget
         self._loop = StepLoop("removal of deleted data", self._step)
 
     def wake(self) -> None:
         """Start a sweep immediately, as something was deleted."""
-        self._forget()
         self._loop.wake()
 
     async def run(self) -> None:

@@ -8,7 +8,6 @@ from antechamber import CertificateError
 from antechamber.listener import ListenError
 from greenroom import RestartIntensityExceeded
 
-from octavo import service
 from octavo.cli.help import Command, example
 from octavo.cli.output import Failed
 from octavo.cli.pauses import loading, pause_rarely
@@ -49,7 +48,8 @@ def command(context: click.Context, /, *, new: bool, **given: str | None) -> Non
     """Serve. Raises `Failed`: 1 it could not start or keep running, 2 settings."""
     settings = read(context, given).settings
     with loading():
-        run, start_log = service.run, service.start_log
+        # It takes a second.
+        from octavo.service.running import run, start_log  # noqa: PLC0415
     pause_rarely()
     reasons: tuple[BaseException, ...] = ()
     try:

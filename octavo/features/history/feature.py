@@ -1,36 +1,101 @@
-"""The part of the service that restores workspaces."""
+"""The parts of the service that list, prune, undo and restore what was changed."""
 
-from greenroom import Directory, Supervisor, WorkerContext, WorkerSpec
-from octavo_rules.identity import WorkspaceId
+from typing import TYPE_CHECKING
 
-from octavo.access.entropy import now
-from octavo.actors.workspace.messages import WorkspaceMessage
+import trio
+from octavo_rules.identity import Position
+
+from octavo.access.entropy import new_id, now
+from octavo.actors.jobs.retention import DAY, PAUSE, RetentionStep, removal
+from octavo.documents import merged
+from octavo.features.files.api.changeset_submission import Workspaces
+from octavo.features.files.feature import Files
+from octavo.features.history.api.client_changes import ClientChangeOperations
+from octavo.features.history.api.history import HistoryOperations
+from octavo.features.history.api.restorations import RestorationOperations
 from octavo.features.history.job import RestoringJob
 from octavo.features.history.restorations import Restorations
+from octavo.features.history.rules.retention import Retention
 from octavo.features.history.runner import RestorationPostponed, RestorationRunner
-from octavo.service.retention import all_kept
+from octavo.features.history.sql import restorations
+from octavo.features.history.sql.history_pruning import FIRST, FileKey, files_to_prune, prune_file
+from octavo.features.history.undo import ProgramUndo
+from octavo.features.usage.feature import Usage
+from octavo.kernel import Feature, Kernel, Parts, worker
 from octavo.settings import Settings
 from octavo.store import Store
+from octavo.store.queries.expiry import RECEIPT_DAYS
 
 
-def add_restorations(
-    root: Supervisor,
-    settings: Settings,
-    store: Store,
-    workspaces: Directory[WorkspaceId, WorkspaceMessage],
-    *,
-    shared: bool,
-) -> Restorations:
-    """Add the job of restorations, after the actors of the workspaces; nothing runs yet.
+def pruning(retention: Retention) -> RetentionStep:
+    """Return the step that prunes every file once, as ``retention`` says."""
 
-    ``shared`` says that other processes use the database.
-    """
-    kept = all_kept(settings)
+    async def prune(store: Store, now: int) -> None:
+        after: FileKey | None = FIRST
+        while after is not None:
+            found = await store.read_much(files_to_prune(after, retention, now))
+            for key in found.files:
+                position: Position | None = Position(0)
+                while position is not None:
+                    script = prune_file(key, position, retention, now, merged)
+                    position = await store.write(script)
+                    await trio.sleep(PAUSE)
+            after = found.following
+            await trio.sleep(PAUSE)
+
+    return prune
+
+
+if TYPE_CHECKING:
+    from octavo.http.pages.page_registry import PageRegistry
+
+
+def kept_whole(settings: Settings) -> int:
+    """Return the milliseconds for which every revision is kept."""
+    return int(settings.history_all_days * DAY)
+
+
+def retention_of(settings: Settings) -> Retention:
+    """Return which revisions are kept."""
+    return Retention(
+        all_of=kept_whole(settings),
+        hourly=int(settings.history_hourly_days * DAY),
+        least=settings.history_min_revisions,
+    )
+
+
+FEATURE = Feature(
+    "history",
+    retention=lambda settings: [
+        removal(restorations.expire, RECEIPT_DAYS),
+        pruning(retention_of(settings)),
+    ],
+)
+
+
+def history_feature(kernel: Kernel, usage: Usage, files: Files, workspaces: Workspaces) -> Parts:
+    """Return the feature; nothing runs yet."""
+    store, kept = kernel.store, kept_whole(kernel.settings)
     runner = RestorationRunner(store, workspaces, now=now, kept=kept)
-    job = RestoringJob(store, runner, now, alone=not shared, postponing=(RestorationPostponed,))
+    job = RestoringJob(
+        store, runner, now, alone=not kernel.shared, postponing=(RestorationPostponed,)
+    )
+    undo = ProgramUndo(store, workspaces, now=now, kept=kept)
 
-    async def run(worker: WorkerContext) -> None:
-        await job.run()
+    def add_pages(site: "PageRegistry") -> None:
+        from octavo.features.history.pages import add_program_pages
 
-    root.add(WorkerSpec("restorations", run))
-    return Restorations(store, job, now=now, kept=kept)
+        # What programs changed can be undone after the endpoint was switched off, too.
+        add_program_pages(site, now)
+
+    return Parts(
+        operations=[
+            HistoryOperations(store, kernel.access, usage.metering),
+            ClientChangeOperations(files.submitter, undo, store),
+            RestorationOperations(
+                Restorations(store, job, now=now, kept=kept), kernel.access, new_id
+            ),
+        ],
+        pages=add_pages,
+        workers=[worker("restorations", job.run)],
+    )

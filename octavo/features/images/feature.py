@@ -1,65 +1,34 @@
 """The parts of the service that receive, keep and show images."""
 
-from typing import NamedTuple
-
-from greenroom import Supervisor, WorkerContext, WorkerSpec
+from dataclasses import dataclass
 
 from octavo.access.entropy import new_entropy, new_id, now
-from octavo.actors.jobs.blob_collection import BlobCollectionJob
 from octavo.features.images.blob_writer import BlobWriter
 from octavo.features.images.image_work import ImageWork, image_workers
 from octavo.features.images.thumbnails import Thumbnails
 from octavo.features.images.uploading import ImageUploads
-from octavo.features.usage.meter import UsageMeter
-from octavo.features.usage.storage import StorageQuota
-from octavo.settings import Settings
-from octavo.store import Store
-from octavo.store.blobs import BlobStore, Staging, open_staging
-from octavo.store.open_blobs import STAGING, open_blobs
+from octavo.features.usage.feature import Usage
+from octavo.kernel import Feature, Kernel, Parts, worker
+
+FEATURE = Feature("images")
 
 
-class BlobFolders(NamedTuple):
-    """Where images are stored, and the files on their way there."""
+@dataclass(frozen=True)
+class Images:
+    """The use cases of images."""
 
-    blobs: BlobStore
-    staging: Staging
-
-
-class Attachments(NamedTuple):
-    """The use cases of images, and the blob store."""
-
-    blobs: BlobStore
-    staging: Staging
+    parts: Parts
     writer: BlobWriter
     uploads: ImageUploads
     thumbnails: Thumbnails
-    collection: BlobCollectionJob
 
 
-async def open_blob_folders(settings: Settings) -> BlobFolders:
-    """Open the blob store, and remove files that a server that died left on their way.
-
-    Only the server that holds the data folder may call it. Raises
-    `octavo.store.blobs.BlobsUnavailable`.
-    """
-    # Worker processes, which have another working folder, get paths in it.
-    staging = settings.data_dir.absolute() / STAGING
-    return BlobFolders(open_blobs(settings), await open_staging(staging, new_id()))
-
-
-def add_attachments(
-    root: Supervisor,
-    settings: Settings,
-    store: Store,
-    folders: BlobFolders,
-    meter: UsageMeter,
-    storage: StorageQuota,
-) -> Attachments:
-    """Add the workers of images, and the collection of blobs; nothing runs yet."""
-    blobs, staging = folders
+def images_feature(kernel: Kernel, usage: Usage) -> Images:
+    """Return the feature; nothing runs yet."""
+    store, blobs, staging = kernel.store, kernel.blobs, kernel.staging
     workers = image_workers(staging.path)
     work = ImageWork(workers.run)
-    writer = BlobWriter(store, blobs, now=now, new_entropy=new_entropy, meter=meter)
+    writer = BlobWriter(store, blobs, now=now, new_entropy=new_entropy, meter=usage.meter)
     uploads = ImageUploads(
         store,
         writer,
@@ -67,18 +36,9 @@ def add_attachments(
         work,
         now=now,
         new_id=new_id,
-        storage=storage,
-        removes_metadata=settings.remove_image_metadata,
+        storage=usage.storage,
+        removes_metadata=kernel.settings.remove_image_metadata,
     )
     thumbnails = Thumbnails(store, blobs, writer, staging, work, new_id=new_id)
-    collection = BlobCollectionJob(store, blobs, now)
-
-    async def run_workers(worker: WorkerContext) -> None:
-        await workers.serve()
-
-    async def collect(worker: WorkerContext) -> None:
-        await collection.run()
-
-    root.add(WorkerSpec("images", run_workers))
-    root.add(WorkerSpec("blobs", collect))
-    return Attachments(blobs, staging, writer, uploads, thumbnails, collection)
+    parts = Parts(workers=[worker("images", workers.serve)])
+    return Images(parts, writer, uploads, thumbnails)

@@ -2,16 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import trio
 
+from octavo.features.legal.api import LegalDocumentPage, LegalOperations
 from octavo.features.legal.rules import LONGEST_VERSION, DocumentName, LegalDocument, LegalDocuments
+from octavo.http.lazy import LazyValue
+from octavo.kernel import Feature, Kernel, Parts
 from octavo.model.label import parse_label
 from octavo.model.refusal import UnrenderableNote
 from octavo.settings import Settings
 from octavo.settings.addresses import is_web_address
+
+if TYPE_CHECKING:
+    from octavo.http.pages.page_registry import PageRegistry
 
 LARGEST = 256 * 1024
 """The largest file of a document, in bytes."""
@@ -51,8 +59,8 @@ async def read_legal(settings: Settings) -> Legal:
 def _read(path: Path) -> tuple[str, str]:
     """Return the version and the HTML of a document."""
     # Only installations with a document load the renderer.
-    from octavo.render.front_matter import split_front_matter  # noqa: PLC0415
-    from octavo.render.html import to_html  # noqa: PLC0415
+    from octavo.render.front_matter import split_front_matter
+    from octavo.render.html import to_html
 
     try:
         with path.open("rb") as file:
@@ -87,3 +95,27 @@ def _version(version: str, source: str) -> str:
         return parse_label(version, LONGEST_VERSION)
     except ValueError as error:
         raise LegalDocumentError(f"the version of {source} can't be used: {error}") from None
+
+
+FEATURE = Feature("legal")
+
+
+def legal_feature(kernel: Kernel, legal: Legal) -> Parts:
+    """Return what shows the documents to people and asks them to accept these."""
+    public_url = kernel.settings.public_url
+    shown = LazyValue(partial(_pages_of, legal, public_url))
+    return Parts(operations=[LegalOperations(shown.get)], pages=_add_pages)
+
+
+def _pages_of(legal: Legal, public_url: str) -> Mapping[DocumentName, LegalDocumentPage]:
+    if not legal.html:
+        return {}
+    from octavo.features.legal.document_pages import legal_pages
+
+    return legal_pages(legal.html, legal.documents, public_url)
+
+
+def _add_pages(site: "PageRegistry") -> None:
+    from octavo.features.legal.pages import add_consent_page
+
+    add_consent_page(site)

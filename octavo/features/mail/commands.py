@@ -5,10 +5,10 @@ from functools import partial
 import click
 import trio
 
-from octavo import service
 from octavo.cli.help import Command, command_group, example
 from octavo.cli.output import Failed, say
 from octavo.cli.reading import read, takes_settings
+from octavo.features.mail import sending
 
 _EXAMPLE = "octavo mail test ada@example.org"
 _SETTINGS = (
@@ -39,10 +39,10 @@ def test(context: click.Context, /, address: str, **given: str | None) -> None:
     """Send the message. Raises `Failed`."""
     settings = read(context, given).settings
     try:
-        trio.run(partial(service.send_test_message, settings, address))
-    except service.UnusableAddress as error:
+        trio.run(partial(sending.send_test_message, settings, address))
+    except sending.UnusableAddress as error:
         raise Failed(str(error), exit_code=2) from None
-    except service.MailNotSent as error:
+    except sending.MailNotSent as error:
         raise Failed(str(error)) from None
     say(
         f"{settings.smtp_host}:{settings.smtp_port} accepted a message to {address}: "

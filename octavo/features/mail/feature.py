@@ -1,139 +1,32 @@
-"""Mail of the service: transport, delivery, a test message, and recovery without mail."""
+"""The parts of the service that send mail."""
 
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from dataclasses import dataclass
 
-from octavo.access.audit import command_audit
-from octavo.access.entropy import jitter, new_entropy, new_id, now
-from octavo.features.accounts.password_reset import create_reset_token
+from greenroom import WorkerContext, WorkerSpec
+
+from octavo.actors.jobs.retention import removal
+from octavo.features.mail import sql
 from octavo.features.mail.delivery import MailDelivery
-from octavo.features.mail.rules import BUDGET_SECONDS
-from octavo.model.access.account import Address, parse_address
-from octavo.model.access.rate import Rate
-from octavo.model.access.refusal import AccountMissing
-from octavo.settings import Settings
-from octavo.store import Store, StoreError
-from octavo.store.engine import open_engine
+from octavo.features.mail.sending import mail_delivery
+from octavo.kernel import FLUSH_SECONDS, Feature, Kernel, Parts
 
-if TYPE_CHECKING:
-    from octavo.features.mail.composition import Composer
-    from octavo.features.mail.smtp import SmtpTransport
+FEATURE = Feature("mail", retention=lambda _: [removal(sql.expire_budgets)])
 
 
-class RecoveryRefused(Exception):
-    """No link was created; the text says why, in one line."""
+@dataclass(frozen=True)
+class Mail:
+    """What sends the messages of other features."""
+
+    parts: Parts
+    delivery: MailDelivery
 
 
-class MailNotSent(Exception):
-    """The test message was not sent; the text says what failed and what to do."""
+def mail_feature(kernel: Kernel) -> Mail:
+    """Return the feature; nothing runs yet."""
+    delivery = mail_delivery(kernel.store, kernel.settings)
 
+    async def deliver(context: WorkerContext) -> None:
+        await delivery.run(context.stopping, alone=not kernel.shared)
 
-class UnusableAddress(ValueError):
-    """The address that was given to a command is invalid; the text says why."""
-
-
-def mail_delivery(store: Store, settings: Settings) -> MailDelivery:
-    """Return the delivery of the messages in ``store``; without a mail server, it drops them."""
-    transport = mail_transport(settings)
-    composer, smtp = (None, None) if transport is None else transport
-    return MailDelivery(
-        store,
-        composer,
-        smtp,
-        budget=Rate(settings.mail_per_address, BUDGET_SECONDS),
-        now=now,
-        random=jitter,
-        new_token=new_entropy,
-    )
-
-
-def mail_transport(settings: Settings) -> "tuple[Composer, SmtpTransport] | None":
-    """Return what composes and sends messages; None without a mail server in the settings."""
-    sender, security = settings.mail_from, settings.smtp_security
-    if sender is None:
-        return None
-    # They take a tenth of a second, which a server without mail does not need.
-    from octavo.features.mail.composition import Composer  # noqa: PLC0415
-    from octavo.features.mail.smtp import SmtpTransport  # noqa: PLC0415
-
-    password = settings.smtp_password
-    transport = SmtpTransport(
-        settings.smtp_host,
-        settings.smtp_port,
-        security=security,
-        sender=sender.address,
-        client_host=_client_host(settings.public_url),
-        user=settings.smtp_user,
-        password="" if password is None else password.get_secret_value(),
-    )
-    return Composer(sender, settings.public_url), transport
-
-
-def _client_host(public_url: str) -> str:
-    host = urlsplit(public_url).hostname or "localhost"
-    # An address literal (RFC 5321 section 4.1.3).
-    if ":" in host:
-        return f"[IPv6:{host}]"
-    return f"[{host}]" if host.rpartition(".")[2].isdigit() else host
-
-
-async def send_test_message(settings: Settings, address: str) -> None:
-    """Send a test message to ``address`` with the ``settings``, without the outbox.
-
-    Raises `UnusableAddress`, and `MailNotSent`.
-    """
-    recipient = _parsed(address)
-    transport = mail_transport(settings)
-    if transport is None:
-        raise MailNotSent("no mail server is configured: set OCTAVO_SMTP_HOST and OCTAVO_MAIL_FROM")
-    composer, smtp = transport
-    message = composer.test(recipient, mail_id=new_id(), now=now())
-    failure = await smtp.send(message, recipient)
-    if failure is not None:
-        server = f"{settings.smtp_host}:{settings.smtp_port}"
-        raise MailNotSent(f"{server}: {failure.detail}: {_REMEDIES[failure.stage]}")
-
-
-_REMEDIES = {
-    "connection": "check OCTAVO_SMTP_HOST, OCTAVO_SMTP_PORT and OCTAVO_SMTP_SECURITY, and that a "
-    "firewall permits the connection",
-    "certificate": "the certificate of the mail server is not valid for OCTAVO_SMTP_HOST: give the "
-    "name that it was issued for, or install its authority on this machine",
-    "encryption": "set OCTAVO_SMTP_SECURITY to tls if the port expects TLS from the first byte, "
-    "to starttls if it does not, or to none if the server offers no encryption",
-    "authentication": "check OCTAVO_SMTP_USER and OCTAVO_SMTP_PASSWORD",
-    "sender": "the mail server does not send for OCTAVO_MAIL_FROM: give an address that it accepts"
-    ", and OCTAVO_SMTP_USER if it requires authentication",
-    "recipient": "check the address, and that the mail server relays messages to it",
-    "content": "the mail server did not accept the message: its log says why",
-}
-
-
-async def recover(settings: Settings, address: str) -> str:
-    """Create a token to choose a new password for the account with ``address``; return it.
-
-    Works while a server runs. Raises `UnusableAddress`, and `RecoveryRefused`.
-    """
-    parsed = _parsed(address)
-    try:
-        async with open_engine(settings, random=jitter, serving=False) as engine:
-            _, token = await create_reset_token(
-                command_audit(engine.store), parsed, now=now, new_token=new_entropy
-            )
-    except AccountMissing:
-        raise RecoveryRefused(f"no account has the address {parsed}") from None
-    except StoreError as error:
-        raise RecoveryRefused(str(error)) from None
-    if token is None:
-        raise RecoveryRefused(
-            f"the account with the address {parsed} is disabled: an administrator can enable it"
-        )
-    return token
-
-
-def _parsed(address: str) -> Address:
-    try:
-        return parse_address(address)
-    except ValueError as error:
-        sentence = str(error)
-        raise UnusableAddress(f"{sentence[0].lower()}{sentence[1:].removesuffix('.')}") from None
+    parts = Parts(workers=[WorkerSpec("mail", deliver, drain_timeout=FLUSH_SECONDS)])
+    return Mail(parts, delivery)

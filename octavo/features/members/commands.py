@@ -6,10 +6,10 @@ from urllib.parse import quote
 import click
 import trio
 
-from octavo import service
 from octavo.cli.help import Command, example
 from octavo.cli.output import Failed, say
 from octavo.cli.reading import public_url_of, read, takes_settings
+from octavo.features.members import invitations_of_terminal
 
 
 @click.command(
@@ -30,10 +30,15 @@ def command(
     found = read(context, given)
     try:
         token = trio.run(
-            partial(service.invite, found.settings, administrator=administrator, address=address)
+            partial(
+                invitations_of_terminal.invite,
+                found.settings,
+                administrator=administrator,
+                address=address,
+            )
         )
-    except service.InvalidAddress as error:
+    except invitations_of_terminal.InvalidAddress as error:
         raise Failed(str(error), exit_code=2) from None
-    except service.InvitationRefused as error:
+    except invitations_of_terminal.InvitationRefused as error:
         raise Failed(str(error)) from None
     say(f"{public_url_of(found)}/register?invitation={quote(token, safe='')}")

@@ -15,7 +15,6 @@ from octavo.features.legal.rules import LegalDocuments
 from octavo.features.members.invitations import granted
 from octavo.features.members.rules import Invitation, InvitedInto, Prerequisites, RegistrationPolicy
 from octavo.features.members.sql import invitations
-from octavo.features.members.sql import registration_policy as installation
 from octavo.model.access.account import Account, Address, Consent, Role, Versions
 from octavo.model.access.token import digest_of
 from octavo.store import Store
@@ -49,7 +48,7 @@ class Installation:
 
     async def read(self) -> InstallationState:
         """Return the settings. Raises `StoreUnavailable`."""
-        chosen = await self._store.read(installation.chosen_policy())
+        chosen = await self._store.read(invitations.chosen_policy())
         return InstallationState(self._prerequisites.effective(chosen), self._prerequisites)
 
     async def change(
@@ -62,7 +61,7 @@ class Installation:
         """
         self._prerequisites.check_change(policy)
         await self._audit.write(
-            installation.choose_policy(policy, actor),
+            invitations.choose_policy(policy, actor),
             self._audit.entry(
                 "installation_changed",
                 actor=actor,
@@ -141,7 +140,7 @@ class Registration:
 
     async def is_open(self) -> bool:
         """Return whether everybody may register; raises `StoreUnavailable`."""
-        chosen = await self._store.read(installation.chosen_policy())
+        chosen = await self._store.read(invitations.chosen_policy())
         return self._prerequisites.effective(chosen) == "open"
 
     async def register(
@@ -195,7 +194,7 @@ class Registration:
         if digest is not None:
             account = await self._audit.write(invitations.use(digest, *given), entry)
         else:
-            register = installation.register_openly(self._prerequisites, *given)
+            register = invitations.register_openly(self._prerequisites, *given)
             await self._audit.write(register, entry)
         return SignedIn(account, session, token, encoded)
 

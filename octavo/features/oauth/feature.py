@@ -1,26 +1,71 @@
 """The parts of the service that let programs use the MCP endpoint."""
 
-from octavo.access.attempts import Attempts
-from octavo.access.audit import Audit
+from typing import TYPE_CHECKING
+
 from octavo.access.entropy import new_entropy, new_id, now
-from octavo.features.accounts.credentials import Credentials
-from octavo.features.oauth.authorization import Authorization, Issuer
-from octavo.features.oauth.client_documents import ClientDocuments, Fetch
-from octavo.features.oauth.clients import Clients
-from octavo.features.oauth.tokens import AuthorizationServer, Tokens
+from octavo.actors.jobs.retention import removal
+from octavo.features.accounts.feature import Accounts
+from octavo.features.files import sql as programs
+from octavo.features.oauth.api.connections import ConnectionOperations
+from octavo.features.oauth.api.oauth import OAuthOperations
+from octavo.features.oauth.sql import oauth_clients, oauth_grants
 from octavo.http.lazy import LazyValue
-from octavo.settings import Settings
-from octavo.store import Store
+from octavo.kernel import Feature, Kernel, Parts
+
+if TYPE_CHECKING:
+    from octavo.features.oauth.client_documents import Fetch
+    from octavo.features.oauth.tokens import AuthorizationServer
+    from octavo.http.pages.page_registry import PageRegistry
+
+OFF = "The MCP endpoint is off: the setting mcp enables it."
+"""What the paths of the endpoint and its authorization server answer where it is off."""
+
+UNUSED_CLIENT_DAYS = 1
+"""Days that a registered client is kept that nobody has allowed anything."""
+
+ENDED_CLIENT_DAYS = 30
+"""Days that a client is kept, with its registration, after its last access has ended."""
+
+FEATURE = Feature(
+    "oauth",
+    retention=lambda _: [
+        removal(oauth_grants.expire),
+        removal(oauth_clients.expire, UNUSED_CLIENT_DAYS),
+        removal(programs.mark_ended),
+        removal(programs.expire, ENDED_CLIENT_DAYS),
+    ],
+)
 
 
-def authorization_server(
-    settings: Settings,
-    store: Store,
-    credentials: Credentials,
-    attempts: Attempts,
-    audit: Audit,
-) -> AuthorizationServer:
-    """Return the authorization server of the MCP endpoint."""
+def oauth_feature(kernel: Kernel, accounts: Accounts) -> Parts:
+    """Return the feature, which is off without the MCP endpoint."""
+    settings = kernel.settings
+    if not settings.mcp:
+        return Parts(absent=dict.fromkeys([OAuthOperations, ConnectionOperations], OFF))
+    server = _authorization_server(kernel, accounts)
+
+    def add_pages(site: "PageRegistry") -> None:
+        from octavo.features.oauth.pages import add_connection_pages
+
+        add_connection_pages(site)
+
+    return Parts(
+        operations=[
+            OAuthOperations(server, public_url=settings.public_url),
+            ConnectionOperations(server, kernel.store),
+        ],
+        pages=add_pages,
+    )
+
+
+def _authorization_server(kernel: Kernel, accounts: Accounts) -> "AuthorizationServer":
+    from octavo.features.oauth.authorization import Authorization, Issuer
+    from octavo.features.oauth.client_documents import ClientDocuments
+    from octavo.features.oauth.clients import Clients
+    from octavo.features.oauth.tokens import AuthorizationServer, Tokens
+
+    settings, store, audit = kernel.settings, kernel.store, kernel.audit
+    credentials = accounts.credentials
     issuer = Issuer(settings.public_url, write=settings.mcp_write)
     fetching = LazyValue(_fetching)
 
@@ -42,7 +87,7 @@ def authorization_server(
         clients,
         credentials,
         issuer,
-        attempts,
+        kernel.attempts,
         audit=audit,
         now=now,
         new_id=new_id,
@@ -61,7 +106,7 @@ def authorization_server(
     return AuthorizationServer(issuer, clients, authorization, tokens)
 
 
-def _fetching() -> Fetch:
-    from octavo.features.oauth.public_fetch import PublicBackend, fetch_from_internet  # noqa: PLC0415 - loads an HTTP client
+def _fetching() -> "Fetch":
+    from octavo.features.oauth.public_fetch import PublicBackend, fetch_from_internet
 
     return fetch_from_internet(PublicBackend())

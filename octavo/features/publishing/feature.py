@@ -1,87 +1,65 @@
 """The parts of the service that publish notes to readers."""
 
+from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
-
-import trio
-from greenroom import Supervisor, WorkerContext, WorkerSpec
+from typing import TYPE_CHECKING
 
 from octavo.access.attempts import RATES, Attempts
-from octavo.access.audit import Audit
 from octavo.access.entropy import new_entropy, new_id, now
+from octavo.actors.jobs.retention import removal
+from octavo.features.accounts.feature import Accounts
 from octavo.features.accounts.passwords import Passwords, link_hash_workers
-from octavo.features.images.thumbnails import Thumbnails
+from octavo.features.images.feature import Images
 from octavo.features.legal.feature import Legal
-from octavo.features.mail.delivery import MailDelivery
-from octavo.features.notes.member_notes import MemberNotes
+from octavo.features.mail.feature import Mail
+from octavo.features.publishing.api.link_reports import LinkReportOperations
+from octavo.features.publishing.api.publications import PublicationOperations
+from octavo.features.publishing.api.published import PublishedOperations
 from octavo.features.publishing.composition import ViewComposer, placeholders
 from octavo.features.publishing.links import PublishedLinks
 from octavo.features.publishing.reading import PublishedReading
 from octavo.features.publishing.renderings import Renderings, render_workers
 from octavo.features.publishing.reports import LinkReports
 from octavo.features.publishing.signing import ReportAddresses, Tickets
+from octavo.features.publishing.sql import publications
 from octavo.features.publishing.views import PublishedPages
 from octavo.features.publishing.workspace_maps import WorkspaceMaps
-from octavo.features.usage.meter import UsageMeter
+from octavo.features.usage.feature import Usage
 from octavo.http.lazy import LazyValue
-from octavo.settings import Settings
-from octavo.store import Store
-from octavo.store.content_cache import Cache
+from octavo.kernel import Feature, Kernel, Parts, worker
 
-DRAIN_SECONDS = 2.0
-"""Seconds of a stop in which rendered notes can be written."""
+if TYPE_CHECKING:
+    from octavo.http.pages.page_registry import PageRegistry
+
+LINK_DAYS = 90
+"""Days that a published link is kept after it was revoked or has expired."""
+
+FEATURE = Feature("publishing", retention=lambda _: [removal(publications.expire, LINK_DAYS)])
 
 
-class Publishing(NamedTuple):
-    """The use cases of published links; ``caches`` have what was rendered."""
+@dataclass(frozen=True)
+class Publishing:
+    """What shows notes: the maps of workspaces, rendered notes, and the pages of readers."""
 
-    links: PublishedLinks
-    reading: PublishedReading
-    reports: LinkReports
+    parts: Parts
+    sites: WorkspaceMaps
+    renderings: Renderings
     pages: LazyValue[PublishedPages]
-    member_notes: MemberNotes
-    caches: tuple[Cache, ...]
 
 
-def add_publishing(
-    root: Supervisor,
-    settings: Settings,
-    store: Store,
-    *,
-    attempts: Attempts,
-    passwords: Passwords,
-    audit: Audit,
-    meter: UsageMeter,
-    mail: MailDelivery,
-    legal: Legal,
-    thumbnails: Thumbnails,
+def publishing_feature(
+    kernel: Kernel, mail: Mail, legal: Legal, usage: Usage, accounts: Accounts, images: Images
 ) -> Publishing:
-    """Add the workers that render notes and verify the passwords of links; nothing runs yet."""
+    """Return the feature; nothing runs yet."""
+    settings, store, audit = kernel.settings, kernel.store, kernel.audit
     sites = WorkspaceMaps(store)
     workers, hashers = render_workers(), link_hash_workers()
     renderings = Renderings(store, workers.run, now=now, most_bytes=settings.rendered_notes_size)
-
-    async def run_workers(worker: WorkerContext) -> None:
-        await workers.serve()
-
-    async def run_hash_workers(worker: WorkerContext) -> None:
-        await hashers.serve()
-
-    async def keep_rendered(worker: WorkerContext) -> None:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(renderings.run)
-            await worker.stopping.wait()
-            nursery.cancel_scope.cancel(reason="the service stops")
-        await renderings.flush()
-
-    root.add(WorkerSpec("renderers", run_workers))
-    root.add(WorkerSpec("link_passwords", run_hash_workers))
-    root.add(WorkerSpec("renderings", keep_rendered, drain_timeout=DRAIN_SECONDS))
-    pages = LazyValue(partial(_pages, settings.public_url, legal))
+    readers_pages = LazyValue(partial(_pages, settings.public_url, legal))
     links = PublishedLinks(
         store,
-        attempts,
-        passwords,
+        kernel.attempts,
+        accounts.passwords,
         audit=audit,
         now=now,
         new_id=new_id,
@@ -90,16 +68,16 @@ def add_publishing(
     )
     reading = PublishedReading(
         store,
-        pages.get,
+        readers_pages.get,
         ViewComposer(placeholders(new_entropy())),
         renderings,
         sites,
-        thumbnails.without_metadata,
+        images.thumbnails.without_metadata,
         Tickets(store, now=now, new_secret=new_entropy),
         Passwords(new_entropy=new_entropy, run=hashers.run, at_once=1),
         # Attempts of readers don't push those of people who sign in out of memory.
         Attempts(RATES),
-        meter,
+        usage.meter,
         now=now,
     )
     reports = LinkReports(
@@ -108,13 +86,32 @@ def add_publishing(
         audit=audit,
         now=now,
         new_id=new_id,
-        mail_added=mail.wake if settings.smtp_host else None,
+        mail_added=mail.delivery.wake if settings.smtp_host else None,
     )
-    notes = MemberNotes(store, sites, renderings)
-    return Publishing(links, reading, reports, pages, notes, (renderings, sites, reading))
+
+    def pages(site: "PageRegistry") -> None:
+        from octavo.features.publishing.pages import add_pages
+
+        add_pages(site, now)
+
+    parts = Parts(
+        operations=[
+            PublicationOperations(links, kernel.access, now=now, public_url=settings.public_url),
+            PublishedOperations(reading, reports, readers_pages.get, kernel.blobs, usage.meter),
+            LinkReportOperations(reports, public_url=settings.public_url),
+        ],
+        pages=pages,
+        workers=[
+            worker("renderers", workers.serve),
+            worker("link_passwords", hashers.serve),
+            worker("renderings", renderings.run, renderings.flush),
+        ],
+        caches=[renderings, sites, reading],
+    )
+    return Publishing(parts, sites, renderings, readers_pages)
 
 
 def _pages(public_url: str, legal: Legal) -> PublishedPages:
-    from octavo.features.publishing.pages.published import published_pages  # noqa: PLC0415 - loads the templates
+    from octavo.features.publishing.pages.published import published_pages
 
     return published_pages(public_url, legal.documents)

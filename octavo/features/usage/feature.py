@@ -1,50 +1,57 @@
 """The parts of the service that count and limit what is read, written and stored."""
 
-from typing import NamedTuple
-
-import trio
-from greenroom import Supervisor, WorkerContext, WorkerSpec
+from dataclasses import dataclass
 
 from octavo.access.entropy import new_id, now
+from octavo.actors.jobs.retention import removal
+from octavo.features.usage import sql
+from octavo.features.usage.api import Metering
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageQuota
-from octavo.model.usage import DownloadLimits, InstallationLimits
-from octavo.settings import Settings
-from octavo.store import Store
+from octavo.kernel import Feature, Kernel, Parts, worker
+from octavo.model.usage import DownloadLimits, InstallationLimits, month_before, month_of
 
-DRAIN_SECONDS = 2.0
-"""Seconds of a stop in which the last counts can be written."""
+WRITER_DAYS = 2
+"""Days after which a process that has counted nothing is forgotten; it may count again."""
 
 
-class UsageParts(NamedTuple):
+FEATURE = Feature(
+    "usage",
+    retention=lambda _: [
+        removal(
+            lambda now: sql.expire(
+                month_before(month_of(now / 1000)), now - WRITER_DAYS * 86_400_000
+            )
+        )
+    ],
+)
+
+
+@dataclass(frozen=True)
+class Usage:
     """What limits the use of the installation."""
 
+    parts: Parts
     meter: UsageMeter
+    metering: Metering
     storage: StorageQuota
 
 
-def add_usage(root: Supervisor, settings: Settings, store: Store, *, shared: bool) -> UsageParts:
-    """Add the worker that writes counts; nothing runs yet.
-
-    ``shared`` is whether other processes use the same database.
-    """
+def usage_feature(kernel: Kernel) -> Usage:
+    """Return the feature; nothing runs yet."""
+    settings = kernel.settings
     downloads = DownloadLimits(
         settings.download_bytes_per_month, settings.download_objects_per_month
     )
     meter = UsageMeter(
-        store,
+        kernel.store,
         now=now,
         writer_id=new_id(),
         limits=InstallationLimits(downloads, settings.write_objects_per_month),
-        shared=shared,
+        shared=kernel.shared,
     )
-
-    async def write_usage(worker: WorkerContext) -> None:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(meter.run)
-            await worker.stopping.wait()
-            nursery.cancel_scope.cancel(reason="the service stops")
-        await meter.flush()
-
-    root.add(WorkerSpec("usage", write_usage, drain_timeout=DRAIN_SECONDS))
-    return UsageParts(meter, StorageQuota(store, shared=shared))
+    storage = StorageQuota(kernel.store, shared=kernel.shared)
+    kernel.after.account_changed.listen(meter.forget, storage.forget_account)
+    kernel.after.workspace_changed.listen(storage.forget_workspace)
+    parts = Parts(workers=[worker("usage", meter.run, meter.flush)])
+    return Usage(parts, meter, Metering(meter), storage)

@@ -127,6 +127,11 @@ class Visitor:
         return {"limit": _ROWS, "after": self.query.get("after")}
 
 
+async def nobody_registers() -> bool:
+    """Return that nobody may register."""
+    return False
+
+
 class PageRegistry:
     """Registers the pages of an application.
 
@@ -136,6 +141,9 @@ class PageRegistry:
         public_url: the origin of the installation.
         new_entropy: returns the entropy of hidden fields.
         stamps: the stamps in the addresses of forms with a long text.
+
+    Attributes:
+        registration_is_open: returns whether everybody may register.
     """
 
     def __init__(
@@ -149,6 +157,7 @@ class PageRegistry:
     ) -> None:
         self._app = app
         self._perform = perform
+        self.registration_is_open = nobody_registers
         self._public_url = public_url
         self._submissions = Resubmissions[Response](size_of=_size_of)
         self._stamps = stamps
@@ -169,6 +178,10 @@ class PageRegistry:
     def public_url(self) -> str:
         """The origin of the installation."""
         return self._public_url
+
+    def provide(self, **variables: object) -> None:
+        """Let all templates use ``variables``."""
+        self._app.jinja_env.globals.update(variables)
 
     def page(
         self, path: str, audience: Audience = Audience.ACCOUNT, *, before_consent: bool = False

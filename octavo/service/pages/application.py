@@ -2,9 +2,9 @@
 
 import gzip
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import Protocol
 
 import trio
@@ -14,32 +14,7 @@ from quart_trio import QuartTrio
 from werkzeug.exceptions import HTTPException
 
 from octavo.access.ports import Clock, NewEntropy
-from octavo.features.accounts.pages.account import add_account_pages
-from octavo.features.accounts.pages.keys import add_key_pages, add_session_pages
-from octavo.features.accounts.pages.password_reset import ResetOpens, add_password_reset_pages
-from octavo.features.accounts.pages.portal import add_portal_page, portal_links
-from octavo.features.accounts.pages.sign_in import add_sign_in_pages
-from octavo.features.accounts.pages.usage import ReadUsage, usage_of_nothing
-from octavo.features.administration.pages.administration import add_administration_pages
-from octavo.features.administration.pages.audit import add_audit_page
-from octavo.features.history.pages import add_program_pages
-from octavo.features.legal.pages import add_consent_page
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
-from octavo.features.members.pages.members import add_member_pages
-from octavo.features.members.pages.register import (
-    FindInvited,
-    Opens,
-    add_register_pages,
-    invited_into_nothing,
-    is_open,
-)
-from octavo.features.members.pages.workspaces import add_workspace_pages
-from octavo.features.notes.member_notes import MemberNotes
-from octavo.features.notes.pages import add_note_pages
-from octavo.features.notes.pages.frame import NotePages
-from octavo.features.oauth.pages import add_connection_pages
-from octavo.features.publishing.pages.publications import add_publication_pages
-from octavo.features.publishing.pages.reports import add_report_pages
 from octavo.http.contract.in_process import Perform
 from octavo.http.contract.problems import (
     AccountLocked,
@@ -70,6 +45,7 @@ from octavo.http.pages.responses import (
 )
 from octavo.http.pages.static_files import StaticFile, page_files
 from octavo.http.pages.templates import forget_pages
+from octavo.kernel import AddPages
 from octavo.model.etag import parse_entity_tags
 from octavo.templates import FOLDER
 
@@ -78,9 +54,6 @@ FOREVER = "public, max-age=31536000, immutable"
 
 PIECES = 100
 """Chunks of a long template rendered between checkpoints."""
-
-NO_PORTAL: Mapping[str, str] = MappingProxyType({})
-"""No page of a portal."""
 
 _LOGGER = logging.getLogger(__name__)
 _HEADERS = tuple((name.decode("ascii"), value.decode("ascii")) for name, value in PAGE_HEADERS)
@@ -138,16 +111,11 @@ def pages(
     contract: Mapping[str, object],
     problems: Sequence[Explained | type[Problem]] = (),
     public_url: str = "",
-    opens: Opens,
-    invited_into: FindInvited = invited_into_nothing,
-    reset_opens: ResetOpens,
     legal: LegalDocuments = NO_DOCUMENTS,
     sends_mail: bool = False,
     mcp: bool = False,
-    portal: Mapping[str, str] = NO_PORTAL,
-    usage: ReadUsage = usage_of_nothing,
+    features: Iterable[AddPages] = (),
     perform: Perform,
-    notes: MemberNotes | None = None,
     now: Clock,
     new_entropy: NewEntropy,
     stamps: FormStamps,
@@ -157,12 +125,9 @@ def pages(
     ``api_document`` is the path of the OpenAPI document, ``contract`` the document, which is shown
     at `API_REFERENCE`. Each of ``problems`` gets a page below ``/problems/``, which the ``type`` of
     a problem links to. ``public_url`` is the address of the installation, without a trailing slash.
-    ``opens`` and ``reset_opens`` return whether an invitation and a token to choose a password are
-    valid, ``invited_into`` what the holder of an invitation may know of it; people accept the
-    documents ``legal``, and ``sends_mail`` is whether the installation can send messages, ``mcp``
-    whether programs can be connected; ``portal`` has the addresses of the operator's portal by the
-    name of each page. ``notes`` shows the notes of workspaces, which have no pages without it.
-    ``usage`` returns what the installation has used in the month. ``perform`` performs operations
+    People accept the documents ``legal``; ``sends_mail`` is whether the installation can send
+    messages, ``mcp`` whether programs can be connected. Each of ``features`` adds its pages.
+    ``perform`` performs operations
     of the API. ``now`` is the clock, in seconds of Unix time; ``new_entropy`` returns the entropy
     of hidden fields, and ``stamps`` makes those of forms with a long text.
     The application must receive the lifespan before its first request. The header
@@ -181,7 +146,7 @@ def pages(
     forget_pages(app.jinja_env)
     explained = {problem.code: problem for problem in problems}
     style, icon, variables = page_files(public_url, legal)
-    app.jinja_env.globals.update(variables, portal_links=portal_links(portal), mcp=mcp)
+    app.jinja_env.globals.update(variables, portal_links=(), mcp=mcp)
     app.jinja_env.globals.update(sends_mail=sends_mail)
     api_page = packed_api_page = b""
 
@@ -204,26 +169,8 @@ def pages(
     add_frame(app, now)
     add_long_texts(app, new_entropy)
     site = PageRegistry(app, perform, public_url=public_url, new_entropy=new_entropy, stamps=stamps)
-    add_register_pages(site, opens, invited_into, legal)
-    add_sign_in_pages(site, opens)
-    add_password_reset_pages(site, reset_opens)
-    add_account_pages(site, usage)
-    add_portal_page(site)
-    add_consent_page(site)
-    add_session_pages(site)
-    add_key_pages(site, now)
-    if mcp:
-        add_connection_pages(site)
-    # What programs changed can be undone after the endpoint was switched off, too.
-    add_program_pages(site, now)
-    add_workspace_pages(site)
-    if notes is not None:
-        add_note_pages(NotePages(site, notes, now, new_entropy))
-    add_member_pages(site)
-    add_publication_pages(site, now)
-    add_administration_pages(site, usage)
-    add_report_pages(site)
-    add_audit_page(site)
+    for add_pages in features:
+        add_pages(site)
 
     @app.get("/")
     async def index() -> Response:
@@ -233,7 +180,7 @@ def pages(
             "index.html",
             api_document=api_document,
             api_reference=API_REFERENCE,
-            open_registration=await is_open(opens),
+            open_registration=await site.registration_is_open(),
         )
 
     @app.get(API_REFERENCE)

@@ -2,6 +2,10 @@
 
 from octavo.store.transaction import Script, Transaction
 
+RECEIPT_DAYS = 31
+"""Days that a receipt, or the result of a restoration, is kept; the API promises 30."""
+MARK_DAYS = 400
+"""Days that the marks of revisions are remembered which history pruning has removed."""
 MAX_ROWS = 500
 """Rows that one step deletes."""
 

@@ -111,13 +111,3 @@ async def test_failures_in_a_row_put_it_off_for_longer_each_time(
     assert await left(engine) == 1
     await trio.sleep(2)
     assert await left(engine) == 0
-
-
-async def test_what_is_in_memory_is_forgotten_when_something_was_deleted(
-    engine: InlineStore,
-) -> None:
-    forgotten: list[str] = []
-    sweeper = SweepingJob(engine, lambda: None, forget=lambda: forgotten.append("all"))
-    assert forgotten == []
-    sweeper.wake()
-    assert forgotten == ["all"]

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from octavo import service
 from octavo.access.entropy import jitter
+from octavo.features.accounts import recovery
 from octavo.features.accounts.password_reset import PasswordReset
-from octavo.features.mail.feature import mail_transport
+from octavo.features.mail import sending
+from octavo.features.mail.sending import mail_transport
 from octavo.model.access.account import Address
 from octavo.settings import Settings
 from octavo.settings.sender import Sender, SmtpSecurity
@@ -36,25 +37,25 @@ def settings(port: int, security: SmtpSecurity = "none", **more: object) -> Sett
 
 async def test_test_message_is_sent() -> None:
     with mail_server() as server:
-        await service.send_test_message(settings(server.port), ANN)
+        await sending.send_test_message(settings(server.port), ANN)
         [message] = server.wait_for(1)
     assert (message["To"], message["From"]) == (ANN, "notes@example.org")
 
 
 async def test_failed_test_message_names_the_failure_and_the_remedy() -> None:
     with mail_server() as server:
-        test = partial(service.send_test_message, settings(server.port), ANN)
+        test = partial(sending.send_test_message, settings(server.port), ANN)
         server.reply(on_recipient="550 5.7.1 no relay")
-        with pytest.raises(service.MailNotSent, match=r"550 5.7.1 no relay: check the address"):
+        with pytest.raises(sending.MailNotSent, match=r"550 5.7.1 no relay: check the address"):
             await test()
         server.reply(on_sender="553 not yours")
-        with pytest.raises(service.MailNotSent, match=r"553 not yours: .*OCTAVO_MAIL_FROM"):
+        with pytest.raises(sending.MailNotSent, match=r"553 not yours: .*OCTAVO_MAIL_FROM"):
             await test()
-        with pytest.raises(service.MailNotSent, match="set OCTAVO_SMTP_SECURITY to tls"):
-            await service.send_test_message(settings(server.port, "starttls"), ANN)
+        with pytest.raises(sending.MailNotSent, match="set OCTAVO_SMTP_SECURITY to tls"):
+            await sending.send_test_message(settings(server.port, "starttls"), ANN)
     port = free_port()
-    with pytest.raises(service.MailNotSent, match=f"127.0.0.1:{port}: .*check OCTAVO_SMTP_HOST"):
-        await service.send_test_message(settings(port), ANN)
+    with pytest.raises(sending.MailNotSent, match=f"127.0.0.1:{port}: .*check OCTAVO_SMTP_HOST"):
+        await sending.send_test_message(settings(port), ANN)
 
 
 @pytest.mark.parametrize(
@@ -81,8 +82,8 @@ async def test_recover_makes_a_token_with_a_running_and_a_stopped_server(tmp_pat
         identity = IdentityFixture(engine.store)
         made = await identity.account(ANN)
         await identity.set_state(made.account.account_id, "locked")
-        beside = await service.recover(given, " Ann@Example.org")
-    stopped = await service.recover(given, ANN)
+        beside = await recovery.recover(given, " Ann@Example.org")
+    stopped = await recovery.recover(given, ANN)
     assert all(re.fullmatch(r"[\w-]{43}", token) for token in (beside, stopped))
     async with open_engine(given, random=jitter, serving=True) as engine:
         identity = IdentityFixture(engine.store)
@@ -99,11 +100,11 @@ async def test_refused_recover_says_why(tmp_path: Path) -> None:
         made = await identity.account(ANN)
         await identity.set_state(made.account.account_id, "disabled")
         assert await identity.rows("SELECT digest FROM password_resets") == []
-    with pytest.raises(service.RecoveryRefused, match="is disabled: an administrator can enable"):
-        await service.recover(given, ANN)
-    with pytest.raises(service.RecoveryRefused, match=r"no account has the address bob@example"):
-        await service.recover(given, "bob@example.org")
-    with pytest.raises(service.UnusableAddress, match="the address is invalid"):
-        await service.recover(given, "bob")
-    with pytest.raises(service.RecoveryRefused, match="no installation is in"):
-        await service.recover(Settings(data_dir=tmp_path / "elsewhere"), ANN)
+    with pytest.raises(recovery.RecoveryRefused, match="is disabled: an administrator can enable"):
+        await recovery.recover(given, ANN)
+    with pytest.raises(recovery.RecoveryRefused, match=r"no account has the address bob@example"):
+        await recovery.recover(given, "bob@example.org")
+    with pytest.raises(sending.UnusableAddress, match="the address is invalid"):
+        await recovery.recover(given, "bob")
+    with pytest.raises(recovery.RecoveryRefused, match="no installation is in"):
+        await recovery.recover(Settings(data_dir=tmp_path / "elsewhere"), ANN)

@@ -3,10 +3,10 @@
 import pytest
 
 from octavo.features.files import sql as oauth_programs
+from octavo.features.oauth.feature import ENDED_CLIENT_DAYS, UNUSED_CLIENT_DAYS
 from octavo.features.oauth.rules.refusal import OAuthRefusal
 from octavo.features.oauth.sql import oauth_clients, oauth_grants
 from octavo.model.access.account import ClientId
-from octavo.service.retention import ENDED_PROGRAM_DAYS, UNUSED_PROGRAM_DAYS
 from tests.fakes.identity_fixture import START, IdentityFixture
 from tests.fakes.oauth_rig import CALLBACK, OAuthRig
 
@@ -38,7 +38,7 @@ async def test_program_that_nobody_allowed_anything_is_removed_after_a_day(rig: 
 
     async def sweep(at: float) -> None:
         # As the service does.
-        before = int((at - UNUSED_PROGRAM_DAYS * DAY) * 1000)
+        before = int((at - UNUSED_CLIENT_DAYS * DAY) * 1000)
         assert not await rig.identity.store.write(oauth_clients.expire(before))
 
     await sweep(START + DAY - 1)
@@ -59,7 +59,7 @@ async def keep_house(identity: IdentityFixture, day: float) -> None:
     for step in (
         oauth_grants.expire(now),
         oauth_programs.mark_ended(now),
-        oauth_programs.expire(now - ENDED_PROGRAM_DAYS * DAY * 1000),
+        oauth_programs.expire(now - ENDED_CLIENT_DAYS * DAY * 1000),
     ):
         assert not await identity.store.write(step)
 

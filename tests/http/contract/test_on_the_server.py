@@ -18,7 +18,7 @@ from octavo.http.contract.request_log import RequestRecord
 from octavo.service.pages import pages
 from packages.antechamber.tests.http_server import serving
 from tests.fakes.example_contract import KNOWN, NoteInput, ShelfOperations, shelf_application
-from tests.fakes.page_reader import closed, form_stamps, no_entropy, no_time, nobody
+from tests.fakes.page_reader import form_stamps, no_entropy, no_time, nobody
 
 PAGE = f"/api/shelves/{KNOWN}/pages/one"
 
@@ -128,8 +128,6 @@ async def test_page_is_logged_with_its_bytes_and_the_code_of_its_refusal(
     app = pages(
         api_document="/api/openapi.json",
         contract=described,
-        opens=closed,
-        reset_opens=closed,
         perform=nobody,
         now=no_time,
         new_entropy=no_entropy,

@@ -29,7 +29,7 @@ from octavo.service.pages.application import FOREVER
 from octavo.service.registry import contract_document
 from octavo.templates import FOLDER, ICON, STYLE_SHEET
 from tests.fakes.example_contract import ShelfOperations
-from tests.fakes.page_reader import closed, form_stamps, no_entropy, no_time, nobody
+from tests.fakes.page_reader import form_stamps, no_entropy, no_time, nobody
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 PROBLEM = "application/problem+json"
@@ -82,8 +82,6 @@ def make() -> QuartTrio:
         contract=document([ServiceOperations, ShelfOperations], title="Octavo", version="1"),
         problems=[NotFound, Unexplained],
         public_url="https://octavo.example",
-        opens=closed,
-        reset_opens=closed,
         perform=nobody,
         now=no_time,
         new_entropy=no_entropy,
@@ -294,8 +292,6 @@ def pages_of(contract: Mapping[str, object]) -> QuartTrio:
     return pages(
         api_document="/api/openapi.json",
         contract=contract,
-        opens=closed,
-        reset_opens=closed,
         perform=nobody,
         now=no_time,
         new_entropy=no_entropy,

@@ -5,11 +5,12 @@ from functools import partial
 import click
 import trio
 
-from octavo import service
 from octavo.cli.help import Command, example
 from octavo.cli.output import Failed, say
 from octavo.cli.reading import public_url_of, read, takes_settings
+from octavo.features.accounts import recovery
 from octavo.features.accounts.rules.password import reset_link
+from octavo.features.mail import sending
 
 
 @click.command(
@@ -27,9 +28,9 @@ def command(context: click.Context, /, address: str, **given: str | None) -> Non
     """Print the link. Raises `Failed`."""
     found = read(context, given)
     try:
-        token = trio.run(partial(service.recover, found.settings, address))
-    except service.UnusableAddress as error:
+        token = trio.run(partial(recovery.recover, found.settings, address))
+    except sending.UnusableAddress as error:
         raise Failed(str(error), exit_code=2) from None
-    except service.RecoveryRefused as error:
+    except recovery.RecoveryRefused as error:
         raise Failed(str(error)) from None
     say(reset_link(public_url_of(found), token))

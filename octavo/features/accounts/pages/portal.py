@@ -33,8 +33,9 @@ def portal_links(portal: Mapping[str, str]) -> tuple[PortalLink, ...]:
     )
 
 
-def add_portal_page(site: PageRegistry) -> None:
-    """Serve the form that opens a page of the portal."""
+def add_portal_page(site: PageRegistry, portal: Mapping[str, str]) -> None:
+    """Serve the form that opens a page of ``portal``: addresses by name."""
+    site.provide(portal_links=portal_links(portal))
 
     @site.form("/account/portal")
     async def open_portal(visitor: Visitor) -> Response:

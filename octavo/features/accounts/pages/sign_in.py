@@ -5,7 +5,6 @@ from functools import partial
 
 from quart import Response
 
-from octavo.features.members.pages.register import Opens, is_open
 from octavo.http.contract.problems import CredentialRefused, Problem
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.kept_forms import AGAIN, go_on, kept_fields, sign_in_again
@@ -21,11 +20,11 @@ WRONG = FormErrors(
 )
 
 
-def add_sign_in_pages(site: PageRegistry, opens: Opens) -> None:
-    """Serve the pages of signing in and out; ``opens`` says whether everybody may register."""
+def add_sign_in_pages(site: PageRegistry) -> None:
+    """Serve the pages of signing in and out."""
 
     async def form(given: Mapping[str, str], trouble: FormErrors | None = None) -> Response:
-        open_to_all = await is_open(opens)
+        open_to_all = await site.registration_is_open()
         return await show(
             "sign_in.html", trouble=trouble, given=given, open_registration=open_to_all
         )

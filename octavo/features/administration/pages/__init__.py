@@ -1,1 +1,12 @@
 """The pages of administration."""
+
+from octavo.features.accounts.pages.usage import ReadUsage
+from octavo.features.administration.pages.administration import add_administration_pages
+from octavo.features.administration.pages.audit import add_audit_page
+from octavo.http.pages.page_registry import PageRegistry
+
+
+def add_pages(site: PageRegistry, usage: ReadUsage) -> None:
+    """Serve the pages for administrators; ``usage`` returns that of the installation."""
+    add_administration_pages(site, usage)
+    add_audit_page(site)

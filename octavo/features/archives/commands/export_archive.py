@@ -8,16 +8,15 @@ from typing import Literal
 import click
 import trio
 
-from octavo import service
 from octavo.cli.help import Command, example
 from octavo.cli.interruption import Interrupted, until_signal
 from octavo.cli.output import Failed, say
 from octavo.cli.progress import ProgressDisplay
 from octavo.cli.progress_values import counted, size_text
 from octavo.features.archives.commands.server_key import (
+    ServerAccess,
     read_key,
     require_workspace,
-    server_access,
     takes_server,
 )
 
@@ -58,20 +57,24 @@ def command(
     replace: bool,
 ) -> None:
     """Export, and print the size. Raises `Failed`."""
+    # They load the HTTP client.
+    from octavo.features.archives.commands.transfer_reports import TransferFailed
+    from octavo.features.archives.commands.workspace_transfers import WorkspaceTransfers
+
     require_workspace(workspace)
     if file == "-":
         raise Failed("an archive is not written to standard output: name a file", exit_code=2)
     target = Path(os.path.abspath(file))
-    access = server_access(server, read_key(context, key_file))
+    access = ServerAccess(server, read_key(context, key_file))
     if target.exists() and not target.is_file():
         raise Failed(f"{target} is not a file: name a file")
     if target.exists() and not replace:
         raise Failed(f"{target} exists: name another file, or replace it with --replace")
     try:
         with ProgressDisplay() as report:
-            transfers = service.WorkspaceTransfers(access, workspace, report, report.waiting)
+            transfers = WorkspaceTransfers(access, workspace, report, report.waiting)
             done = trio.run(until_signal, partial(transfers.export_to, target, export_format))
-    except service.TransferFailed as error:
+    except TransferFailed as error:
         raise Failed(*error.problems) from None
     except Interrupted:
         raise Failed("interrupted: nothing was written") from None

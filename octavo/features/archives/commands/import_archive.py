@@ -3,23 +3,26 @@
 import os
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import click
 import trio
 
-from octavo import service
 from octavo.cli.help import Command, example
 from octavo.cli.interruption import Interrupted, until_signal
 from octavo.cli.output import Failed, say
 from octavo.cli.progress import ProgressDisplay
 from octavo.cli.progress_values import counted
 from octavo.features.archives.commands.server_key import (
+    ServerAccess,
     read_key,
     require_workspace,
-    server_access,
     takes_server,
 )
+
+if TYPE_CHECKING:
+    from octavo.features.archives.commands.transfer_reports import ImportReport
 
 
 @click.command(
@@ -62,6 +65,10 @@ def command(
     abort: UUID | None,
 ) -> None:
     """Import, and print what was imported. Raises `Failed`."""
+    # They load the HTTP client.
+    from octavo.features.archives.commands.transfer_reports import TransferFailed
+    from octavo.features.archives.commands.workspace_transfers import WorkspaceTransfers
+
     if (source is None) == (abort is None):
         raise Failed("give either SOURCE, or --abort with the id of an import", exit_code=2)
     if resume is not None and abort is not None:
@@ -72,9 +79,9 @@ def command(
         )
     if source is not None:
         require_workspace(workspace)
-    access = server_access(server, read_key(context, key_file))
+    access = ServerAccess(server, read_key(context, key_file))
     with ProgressDisplay() as report:
-        transfers = service.WorkspaceTransfers(access, workspace, report, report.waiting)
+        transfers = WorkspaceTransfers(access, workspace, report, report.waiting)
         problems: tuple[str, ...] = ()
         try:
             if source is None:
@@ -91,7 +98,7 @@ def command(
                 )
                 done = trio.run(until_signal, work)
                 printed = described(done)
-        except service.TransferFailed as error:
+        except TransferFailed as error:
             problems = error.problems
         except Interrupted:
             problems = ("interrupted",)
@@ -103,7 +110,7 @@ def command(
     say(printed)
 
 
-def described(done: "service.ImportReport") -> str:
+def described(done: "ImportReport") -> str:
     """Return what was imported, for people."""
     left_out = [_left_out(kind, number) for kind, number in done.left_out.items() if number]
     if done.links:

@@ -6,14 +6,13 @@ The key is never an argument: every user of a machine can list these.
 import re
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 import click
 
-from octavo import service
 from octavo.cli.output import Failed
-from octavo.cli.pauses import loading
 from octavo.settings.names import KEY_VARIABLE
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -73,13 +72,17 @@ def read_key(context: click.Context, key_file: str | None) -> str:
     return key
 
 
-def server_access(url: str, key: str) -> "service.ServerAccess":
-    """Return the access to a server. Raises `Failed` if the HTTP client is not installed."""
-    try:
-        with loading():
-            return service.ServerAccess(url, key)
-    except ImportError as error:
-        raise Failed(str(error)) from None
+@dataclass(frozen=True, slots=True)
+class ServerAccess:
+    """A server, and how to be authenticated there.
+
+    Attributes:
+        url: its URL.
+        key: an API key.
+    """
+
+    url: str
+    key: str
 
 
 def _read(key_file: str) -> str:

@@ -30,19 +30,6 @@ class TransferFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class ServerAccess:
-    """A server, and how to be authenticated there.
-
-    Attributes:
-        url: its URL.
-        key: an API key.
-    """
-
-    url: str
-    key: str
-
-
-@dataclass(frozen=True, slots=True)
 class ImportReport:
     """What was imported.
 

@@ -33,10 +33,10 @@ from octavo_client.responses import WorkspaceInfo
 
 from octavo.access.entropy import system_random
 from octavo.cli.progress_values import Progress, Report
+from octavo.features.archives.commands.server_key import ServerAccess
 from octavo.features.archives.commands.transfer_reports import (
     ExportReport,
     ImportReport,
-    ServerAccess,
     TransferFailed,
     import_report,
     reason_of_wait,

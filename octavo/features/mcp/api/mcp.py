@@ -14,6 +14,7 @@ from octavo_rules.identity import READ, WRITE
 from pydantic import ConfigDict, RootModel
 
 from octavo.access.caller import Caller
+from octavo.features.accounts.credentials import Credentials
 from octavo.features.usage.api import METERED
 from octavo.http.callers import refuse_other_origin
 from octavo.http.contract.bodies import JsonBody
@@ -39,9 +40,43 @@ from octavo.http.contract.problems import (
 from octavo.http.contract.reply import Reply
 from octavo.http.refusals import WorkspaceBusy
 
+_BEARER = b"bearer "
+
+
+class AccessTokens:
+    """Authenticates the operations of `Security.MCP`.
+
+    Its challenges name every scope that can be granted: clients ask for the scope of the first
+    challenge, and tools that write are listed only for tokens that may use them, so that a program
+    would never learn that there is more. The person decides what to grant.
+
+    Args:
+        credentials: looks up access tokens.
+        public_url: the address of the installation.
+        writes: whether programs may be allowed to write.
+    """
+
+    def __init__(self, credentials: Credentials, *, public_url: str, writes: bool) -> None:
+        self._credentials = credentials
+        self._public_url = public_url
+        self._scope = f"{READ} {WRITE}" if writes else READ
+
+    async def authenticate(self, call: Call) -> Caller:
+        """Return the caller, limited to what a person allowed the program.
+
+        Raises `NotSignedIn` and `CredentialRefused` with the header by which a program finds the
+        authorization server.
+        """
+        given = call.header(b"authorization")
+        if given is None or given[:7].lower() != _BEARER:
+            raise token_missing(self._public_url, self._scope)
+        caller = await self._credentials.of_access_token(given[7:])
+        if caller is None:
+            raise token_refused(self._public_url, self._scope)
+        return caller
+
+
 PATH = "/mcp"
-OFF = "The MCP endpoint is off: the setting mcp enables it."
-"""What the paths of the endpoint and its authorization server answer where it is off."""
 METADATA_PATH = "/.well-known/oauth-protected-resource/mcp"
 """The metadata of the protected resource (RFC 9728), to which challenges refer."""
 LONGEST_MESSAGE = 1024 * 1024

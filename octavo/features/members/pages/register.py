@@ -73,23 +73,18 @@ UNUSABLE = Closed(
 )
 
 
-async def invited_into_nothing(token: str) -> InvitedInto | None:
-    """Return that an invitation is into no workspace."""
-    return None
-
-
-async def is_open(opens: Opens) -> bool:
-    """Return whether everybody may register, as far as that is known now."""
-    try:
-        return await opens("")
-    except StoreUnavailable:
-        return False
-
-
 def add_register_pages(
     site: PageRegistry, opens: Opens, invited_into: FindInvited, legal: LegalDocuments
 ) -> None:
     """Serve the pages of invitations, which people accept with the documents ``legal``."""
+
+    async def is_open() -> bool:
+        try:
+            return await opens("")
+        except StoreUnavailable:
+            return False
+
+    site.registration_is_open = is_open
 
     @site.page(PATH, Audience.ANYBODY)
     async def show_invitation(visitor: Visitor) -> Response:

@@ -1,4 +1,4 @@
-"""Create, find, list, use and revoke invitations."""
+"""Create, find, list, use and revoke invitations, and register without one where that is open."""
 
 from __future__ import annotations
 
@@ -15,7 +15,14 @@ from octavo.features.accounts.rules.refusal import (
 )
 from octavo.features.accounts.rules.session import Session
 from octavo.features.accounts.sql import accounts, sessions
-from octavo.features.members.rules import MAX_OPEN, MAX_OPEN_OF_WORKSPACE, Invitation, InvitationId
+from octavo.features.members.rules import (
+    MAX_OPEN,
+    MAX_OPEN_OF_WORKSPACE,
+    Invitation,
+    InvitationId,
+    Prerequisites,
+    RegistrationPolicy,
+)
 from octavo.features.members.sql import members
 from octavo.model.access.account import Account, Address
 from octavo.model.access.refusal import AccountGone
@@ -267,3 +274,42 @@ def _invitation(row: Row) -> Invitation:
         created_by=created_by,
         of_start=bootstrap == 1,
     )
+
+
+def chosen_policy() -> Script[RegistrationPolicy]:
+    """Return the registration policy that administrators chose."""
+    return _chosen
+
+
+def choose_policy(policy: RegistrationPolicy, actor: AccountId) -> Script[None]:
+    """Change the registration policy for an administrator. Raises `NotAdministrator`."""
+
+    async def replace_policy(transaction: Transaction) -> None:
+        await accounts.require_administrator(transaction, actor)
+        await transaction.execute("UPDATE installation SET registration_policy = $1", policy)
+
+    return replace_policy
+
+
+def register_openly(
+    prerequisites: Prerequisites, account: Account, encoded: str, session: Session, token: bytes
+) -> Script[None]:
+    """Create an account without an invitation, with its first session.
+
+    ``encoded`` is its password, ``token`` the digest of the session's token. Raises
+    `InvitationUnusable` unless the policy is open, and `AddressTaken`.
+    """
+
+    async def insert_account(transaction: Transaction) -> None:
+        if prerequisites.effective(await _chosen(transaction)) != "open":
+            raise InvitationUnusable
+        if not await accounts.insert(transaction, account, encoded, proven=False):
+            raise AddressTaken
+        await sessions.insert(transaction, session, token)
+
+    return insert_account
+
+
+async def _chosen(transaction: Transaction) -> RegistrationPolicy:
+    row = await transaction.fetch_one("SELECT registration_policy FROM installation")
+    return "open" if row is not None and row[0] == "open" else "invitation"

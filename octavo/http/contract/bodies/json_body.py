@@ -17,9 +17,8 @@ from octavo.http.contract.bodies.body_reader import (
     whole_body,
 )
 from octavo.http.contract.bodies.faults import MAX_FAULTS, invalid_request
-from octavo.http.contract.bodies.json_bounds import check_count
 from octavo.http.contract.bodies.media_type import in_utf8, parse_media_type
-from octavo.http.contract.bodies.strict_json import NotStrict, check_strict
+from octavo.http.contract.bodies.strict_json import NotStrict, check_count, check_strict
 from octavo.http.contract.problems import BodyTooLarge, InvalidRequest, Problem
 from octavo.http.contract.slices import SLICE_SIZE
 

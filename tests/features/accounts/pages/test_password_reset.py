@@ -2,6 +2,7 @@
 
 from quart_trio import QuartTrio
 
+from octavo.features.accounts.pages.password_reset import add_password_reset_pages
 from octavo.http.contract.openapi import document
 from octavo.service.pages import pages
 from tests.fakes.page_reader import (
@@ -91,8 +92,7 @@ def without_mail() -> QuartTrio:
     return pages(
         api_document="/api/openapi.json",
         contract=document([], title="Octavo", version="1"),
-        opens=closed,
-        reset_opens=closed,
+        features=[lambda site: add_password_reset_pages(site, closed)],
         perform=nobody,
         now=no_time,
         new_entropy=no_entropy,

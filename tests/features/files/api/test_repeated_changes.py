@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 from octavo_rules.documents.document import NOTHING
 
-from octavo.actors.jobs.retention import RetentionJob
+from octavo.features.history.feature import pruning
 from octavo.features.history.rules.retention import Retention
 from octavo.http.contract.assembly import contract_of
 from octavo.service.registry import CONTRACT
@@ -165,8 +165,7 @@ async def test_restore_of_a_revision_that_was_pruned_since_has_the_first_respons
     first = await api.owner.post(f"{note.place}/restore", body, if_match=tag)
     assert first.status == 200, first.body
     a_year_later = api.sources.now() + 366 * 86_400
-    job = RetentionJob(api.store, now=lambda: a_year_later, retention=Retention(0, 0, 1))
-    await job.round()
+    await pruning(Retention(0, 0, 1))(api.store, int(a_year_later * 1000))
     assert (await api.owner.get(f"{note.place}/revisions/{body['revisionId']}")).status == 404
     again = await api.owner.post(f"{note.place}/restore", body, if_match=tag)
     assert (again.status, again.json()) == (200, first.json())

@@ -17,6 +17,7 @@ from octavo.actors.jobs.indexing import index_some
 from octavo.actors.jobs.retention import PERIOD_SECONDS, RetentionJob
 from octavo.documents import merged
 from octavo.features.accounts.sql.sessions import expire_sessions
+from octavo.features.history.feature import pruning
 from octavo.features.history.rules.retention import DAY, HOUR, Retention
 from octavo.features.history.sql import history_pruning
 from octavo.features.search.sql.fulltext_index import erase_removed_words, remove_some_words
@@ -120,7 +121,7 @@ class History:
         await self.store.write(script)
 
     def keeper(self, rule: Retention = RULE) -> RetentionJob:
-        return RetentionJob(self.store, now=lambda: NOW / 1000, retention=rule)
+        return RetentionJob(self.store, now=lambda: NOW / 1000, steps=[pruning(rule)])
 
 
 class Housekeeping:

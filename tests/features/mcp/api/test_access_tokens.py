@@ -2,7 +2,7 @@
 
 import pytest
 
-from octavo.features.mcp.api.access_tokens import AccessTokens
+from octavo.features.mcp.api.mcp import AccessTokens
 from octavo.http.contract.application import Application
 from octavo.http.contract.call import Call
 from octavo.http.contract.operation import Security, operation

@@ -1,8 +1,8 @@
 """Which refused requests are counted for the audit."""
 
-from octavo.http.refused_attempts import COUNTED
 from octavo.model.access.audit import AuditEntry
 from octavo.model.access.token import digest_of, operator_token
+from octavo.service.components import COUNTED
 from tests.fakes.users_api import FROM_HERE, UsersApi, bearer, cookie
 
 TOKEN = operator_token(bytes(32))

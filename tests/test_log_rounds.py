@@ -3,8 +3,7 @@
 import pytest
 import trio
 
-from octavo.log import Log, Sink
-from octavo.service.log_rounds import MOST_BYTES, MOST_LINES, LogRounds, in_rounds
+from octavo.log import MOST_BYTES, MOST_LINES, Log, LogRounds, Sink, in_rounds
 
 
 class Writes:

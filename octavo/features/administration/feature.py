@@ -1,0 +1,61 @@
+"""The parts of the service for administrators and the operator."""
+
+from typing import TYPE_CHECKING
+
+from octavo.access.entropy import now
+from octavo.control.serving import CommandWithArguments
+from octavo.features.accounts.feature import Accounts
+from octavo.features.administration.account_command import (
+    NAME,
+    AccountCommand,
+    AccountCommandResult,
+)
+from octavo.features.administration.account_commands import AccountCommands
+from octavo.features.administration.administration import Administration
+from octavo.features.administration.api.administration import AdministrationOperations
+from octavo.features.administration.api.audit import AuditOperations
+from octavo.features.administration.api.installation import InstallationOperations
+from octavo.features.administration.api.operator import OperatorOperations
+from octavo.features.members.feature import Membership
+from octavo.features.members.registration import Installation
+from octavo.features.usage.feature import Usage
+from octavo.kernel import Feature, Kernel, Parts
+from octavo.store import StoreError
+
+if TYPE_CHECKING:
+    from octavo.http.pages.page_registry import PageRegistry
+
+FEATURE = Feature("administration")
+
+
+def administration_feature(
+    kernel: Kernel, usage: Usage, accounts: Accounts, members: Membership
+) -> Parts:
+    """Return the feature; nothing runs yet."""
+    store, audit = kernel.store, kernel.audit
+    administration = Administration(store, accounts.credentials, audit=audit, now=now)
+    commands = AccountCommands(administration, accounts.removal, audit)
+
+    async def run(command: AccountCommand) -> str:
+        try:
+            result = await commands.run(command)
+        except StoreError as error:
+            maybe = "; it may have been carried out" if error.outcome_unknown else ""
+            result = AccountCommandResult(refusal=f"{error}{maybe}")
+        return result.model_dump_json()
+
+    def pages(site: "PageRegistry") -> None:
+        from octavo.features.administration.pages import add_pages
+
+        add_pages(site, usage.meter.installation_usage)
+
+    return Parts(
+        operations=[
+            AdministrationOperations(administration, accounts.removal),
+            AuditOperations(audit),
+            InstallationOperations(Installation(store, members.prerequisites, audit=audit)),
+            OperatorOperations(administration, accounts.removal, accounts.portal),
+        ],
+        pages=pages,
+        commands={NAME: CommandWithArguments(AccountCommand, run)},
+    )

@@ -1,0 +1,53 @@
+"""The parts of the service that create, read and change notes and images."""
+
+from dataclasses import dataclass
+
+from octavo.access.entropy import new_id, now
+from octavo.actors.workspace.current_files import MAX_BYTES
+from octavo.features.files.api.attachments import AttachmentOperations, UploadedImages
+from octavo.features.files.api.changeset_submission import ChangesetSubmitter, Workspaces
+from octavo.features.files.api.changesets import ChangesetOperations
+from octavo.features.files.api.contents import ContentOperations
+from octavo.features.files.api.files import FileOperations
+from octavo.features.files.api.note_texts import RevisionTexts
+from octavo.features.files.api.reading import CurrentTexts, ReadingOperations, current_texts
+from octavo.features.files.api.saves import SaveOperations
+from octavo.features.images.feature import Images
+from octavo.features.usage.feature import Usage
+from octavo.kernel import Feature, Kernel, Parts
+
+FEATURE = Feature("files")
+
+
+@dataclass(frozen=True)
+class Files:
+    """What submits changesets, and the texts that are read most."""
+
+    parts: Parts
+    submitter: ChangesetSubmitter
+    texts: CurrentTexts
+
+
+def files_feature(kernel: Kernel, usage: Usage, images: Images, workspaces: Workspaces) -> Files:
+    """Return the feature; nothing runs yet."""
+    store = kernel.store
+    submitter = ChangesetSubmitter(workspaces, kernel.access, new_id)
+    revisions = RevisionTexts(store, submitter.access)
+    uploaded = UploadedImages(store, submitter.access, now)
+    # Another process would not learn what this one deletes.
+    texts = current_texts(workspaces, store, 0 if kernel.shared else MAX_BYTES)
+    kernel.after.erased.listen(texts.forget)
+    parts = Parts(
+        operations=[
+            FileOperations(submitter, revisions),
+            SaveOperations(submitter, usage.metering, store),
+            ChangesetOperations(submitter, store, uploaded),
+            ReadingOperations(submitter, store, usage.metering, texts),
+            AttachmentOperations(submitter, images.uploads, uploaded, revisions),
+            ContentOperations(
+                store, kernel.blobs, images.thumbnails, kernel.access, usage.metering
+            ),
+        ],
+        caches=[texts.cache],
+    )
+    return Files(parts, submitter, texts)

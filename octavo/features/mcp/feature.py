@@ -1,0 +1,37 @@
+"""The MCP endpoint, through which programs read and write notes."""
+
+from octavo.features.accounts.feature import Accounts
+from octavo.features.mcp.api.mcp import AccessTokens, Exchange, McpOperations, OwnOriginOnly
+from octavo.features.oauth.feature import OFF
+from octavo.http.contract.in_process import PerformAs
+from octavo.http.contract.operation import Security
+from octavo.http.lazy import LazyValue
+from octavo.kernel import Feature, Kernel, Parts
+
+FEATURE = Feature("mcp")
+
+
+def mcp_feature(kernel: Kernel, accounts: Accounts, perform: PerformAs) -> Parts:
+    """Return the feature; ``perform`` performs the operations that tools need."""
+    settings = kernel.settings
+    if not settings.mcp:
+        return Parts(absent={McpOperations: OFF})
+
+    def load() -> Exchange:
+        # The models of the protocol take longer than all other operations.
+        from octavo.features.mcp.api.mcp_exchange import mcp_exchange
+
+        return mcp_exchange(perform, public_url=settings.public_url, writes=settings.mcp_write)
+
+    loading = LazyValue(load)
+
+    async def exchange() -> Exchange:
+        return loading.made or await loading.get()
+
+    tokens = AccessTokens(
+        accounts.credentials, public_url=settings.public_url, writes=settings.mcp_write
+    )
+    return Parts(
+        operations=[McpOperations(exchange)],
+        authenticators={Security.MCP: OwnOriginOnly(tokens, origin=settings.public_url)},
+    )

@@ -1,0 +1,99 @@
+"""The parts of the service that manage workspaces: their members, invitations and registration."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from octavo.access.entropy import new_entropy, new_id, now
+from octavo.actors.jobs.retention import removal
+from octavo.features.accounts.feature import Accounts
+from octavo.features.legal.feature import Legal
+from octavo.features.members.api.invitations import InvitationOperations
+from octavo.features.members.api.members import MemberOperations
+from octavo.features.members.api.registrations import RegistrationOperations
+from octavo.features.members.api.workspaces import WorkspaceOperations
+from octavo.features.members.invitations import Invitations
+from octavo.features.members.members import Members
+from octavo.features.members.registration import Registration
+from octavo.features.members.rules import Prerequisites, RegistrationPolicy
+from octavo.features.members.sql import invitations
+from octavo.kernel import Feature, Kernel, Parts
+from octavo.settings import Settings
+
+if TYPE_CHECKING:
+    from octavo.http.pages.page_registry import PageRegistry
+
+INVITATION_DAYS = 90
+"""Days that an invitation is kept after it was used or revoked or has expired."""
+
+FEATURE = Feature("members", retention=lambda _: [removal(invitations.expire, INVITATION_DAYS)])
+
+
+@dataclass(frozen=True)
+class Membership:
+    """What others stand on: whether people may register, and what that requires."""
+
+    parts: Parts
+    prerequisites: Prerequisites
+
+
+def members_feature(kernel: Kernel, legal: Legal, accounts: Accounts) -> Membership:
+    """Return the feature; nothing runs yet."""
+    settings, store, audit, access = kernel.settings, kernel.store, kernel.audit, kernel.access
+    prerequisites = Prerequisites(
+        _policy(settings),
+        mail_transport=bool(settings.smtp_host),
+        legal_documents=legal.documents.complete,
+    )
+    registration = Registration(
+        store,
+        accounts.passwords,
+        kernel.attempts,
+        accounts.maker,
+        legal.documents,
+        prerequisites,
+        audit=audit,
+        now=now,
+        new_id=new_id,
+    )
+    invited = Invitations(
+        store,
+        kernel.attempts,
+        audit=audit,
+        now=now,
+        new_id=new_id,
+        new_token=new_entropy,
+        changed=kernel.after.member_changed,
+    )
+
+    def pages(site: "PageRegistry") -> None:
+        from octavo.features.members.pages import add_pages
+
+        add_pages(site, registration.opens, registration.invited_into, legal.documents)
+
+    origin = settings.public_url
+    operations = [
+        RegistrationOperations(
+            registration, accounts.devices, life=accounts.life, origin=origin, legal=legal.documents
+        ),
+        WorkspaceOperations(
+            store,
+            access,
+            now=now,
+            new_id=new_id,
+            gone=kernel.after.deleted,
+            erased=kernel.after.erased,
+        ),
+        MemberOperations(
+            Members(store, audit=audit, now=now, changed=kernel.after.member_changed), access
+        ),
+        InvitationOperations(invited, access, now=now, public_url=origin),
+    ]
+    return Membership(Parts(operations=operations, pages=pages), prerequisites)
+
+
+def _policy(settings: Settings) -> RegistrationPolicy | None:
+    match settings.registration_policy:
+        case "invitation" | "open" as policy:
+            return policy
+        case _:
+            return None

@@ -1,0 +1,26 @@
+"""The pages of a workspace: the one feature that shows all others."""
+
+from typing import TYPE_CHECKING
+
+from octavo.access.entropy import new_entropy, now
+from octavo.features.notes.member_notes import MemberNotes
+from octavo.features.publishing.feature import Publishing
+from octavo.kernel import Feature, Kernel, Parts
+
+if TYPE_CHECKING:
+    from octavo.http.pages.page_registry import PageRegistry
+
+FEATURE = Feature("notes")
+
+
+def notes_feature(kernel: Kernel, publishing: Publishing) -> Parts:
+    """Return the feature."""
+    notes = MemberNotes(kernel.store, publishing.sites, publishing.renderings)
+
+    def add_pages(site: "PageRegistry") -> None:
+        from octavo.features.notes.pages import add_note_pages
+        from octavo.features.notes.pages.frame import NotePages
+
+        add_note_pages(NotePages(site, notes, now, new_entropy))
+
+    return Parts(pages=add_pages)

@@ -1,0 +1,31 @@
+"""The parts of the service that keep devices in step: the feed and the stream of notices."""
+
+from octavo.access.entropy import new_id
+from octavo.features.accounts.feature import Accounts
+from octavo.features.sync.api import SyncOperations
+from octavo.features.sync.notices import PATH, NoticeOperations, NoticeSocket, NoticeStreams
+from octavo.features.usage.feature import Usage
+from octavo.kernel import Feature, Kernel, Parts, worker
+from octavo.ws.notice_stream import SUBPROTOCOL
+
+FEATURE = Feature("sync")
+
+
+def sync_feature(kernel: Kernel, usage: Usage, accounts: Accounts) -> Parts:
+    """Return the feature; nothing runs yet."""
+    streams = NoticeStreams(kernel.hub)
+    socket = NoticeSocket(
+        accounts.authenticator,
+        kernel.store,
+        subprotocol=SUBPROTOCOL,
+        serve=streams.serve,
+        new_id=new_id,
+        log_request=kernel.log_request,
+        public_url=kernel.settings.public_url,
+    )
+    feed = SyncOperations(kernel.store, kernel.access, accounts.authenticator, usage.metering)
+    return Parts(
+        operations=[feed, NoticeOperations()],
+        websockets={PATH: socket},
+        workers=[worker("notices", streams.run)],
+    )

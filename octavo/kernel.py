@@ -1,0 +1,135 @@
+"""What the service gives to its features, and what a feature gives to the service."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import trio
+from antechamber.asgi import Application as ASGIApplication
+from antechamber.websocket import Frame
+from greenroom import WorkerContext, WorkerSpec
+
+from octavo.access.after_commit import AfterCommit
+from octavo.access.attempts import Attempts
+from octavo.access.audit import Audit
+from octavo.access.workspaces import Access
+from octavo.actors.jobs.blob_collection import BlobCollectionJob
+from octavo.actors.jobs.retention import RetentionStep
+from octavo.actors.notice_hub import NoticeHub
+from octavo.control.serving import Commands
+from octavo.http.contract.call import Authenticator
+from octavo.http.contract.operation import Security
+from octavo.http.contract.request_log import RequestLog
+from octavo.settings import Settings
+from octavo.store import Store
+from octavo.store.blobs import BlobStore, Staging
+from octavo.store.content_cache import Cache
+
+if TYPE_CHECKING:
+    from octavo.http.pages.page_registry import PageRegistry
+
+FLUSH_SECONDS = 2.0
+"""Seconds of a stop in which a worker can write what it has collected."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What every feature stands on.
+
+    Attributes:
+        settings: the settings of the installation.
+        store: the database.
+        shared: whether other processes use the same database.
+        blobs: where images are stored.
+        staging: the files on their way there.
+        collection: deletes blobs that nothing refers to any more.
+        audit: records changes and refused attempts.
+        attempts: limits attempts.
+        access: knows who may do what with a workspace.
+        hub: tells streams of changes.
+        after: the events after a commit.
+        log_request: receives the record of each request.
+    """
+
+    settings: Settings
+    store: Store
+    shared: bool
+    blobs: BlobStore
+    staging: Staging
+    collection: BlobCollectionJob
+    audit: Audit
+    attempts: Attempts
+    access: Access
+    hub: NoticeHub[Frame]
+    after: AfterCommit
+    log_request: RequestLog
+
+
+AddPages = Callable[["PageRegistry"], None]
+"""Registers pages, and imports what they need; called once, in a thread."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a feature adds to a running service.
+
+    Attributes:
+        operations: instances whose classes declare operations.
+        absent: classes whose operations are not offered, as the feature is off, and why.
+        websockets: serve the WebSockets of a path from their handshake on.
+        authenticators: of the credentials that operations require.
+        pages: adds its pages.
+        workers: run below the supervisor of the service, after those of the kernel.
+        caches: what nobody uses is dropped from them in rounds.
+        commands: of the control socket.
+    """
+
+    operations: Sequence[object] = ()
+    absent: Mapping[type, str] = field(default_factory=dict)
+    websockets: Mapping[str, ASGIApplication] = field(default_factory=dict)
+    authenticators: Mapping[Security, Authenticator] = field(default_factory=dict)
+    pages: AddPages | None = None
+    workers: Sequence[WorkerSpec] = ()
+    caches: Sequence[Cache] = ()
+    commands: Commands = field(default_factory=dict)
+
+
+def no_retention(settings: Settings) -> Sequence[RetentionStep]:
+    """Return that nothing expires."""
+    return ()
+
+
+@dataclass(frozen=True)
+class Feature:
+    """What a feature adds to the rules of the service, whether it is on or off.
+
+    Attributes:
+        name: that of its folder.
+        retention: returns what removes expired rows, with the settings; the order doesn't matter.
+    """
+
+    name: str
+    retention: Callable[[Settings], Sequence[RetentionStep]] = no_retention
+
+
+def worker(
+    name: str,
+    run: Callable[[], Awaitable[None]],
+    flush: Callable[[], Awaitable[None]] | None = None,
+) -> WorkerSpec:
+    """Return a worker that runs until the service stops.
+
+    With ``flush``, it then has `FLUSH_SECONDS` to write what it has collected.
+    """
+
+    async def run_and_flush(context: WorkerContext) -> None:
+        if flush is None:
+            await run()
+            return
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(run)
+            await context.stopping.wait()
+            nursery.cancel_scope.cancel(reason="the service stops")
+        await flush()
+
+    return WorkerSpec(name, run_and_flush, drain_timeout=0.0 if flush is None else FLUSH_SECONDS)

@@ -1,0 +1,118 @@
+"""The features of the service: the one list of them, and how they stand on each other."""
+
+from typing import NamedTuple
+
+from octavo.actors.jobs.retention import RetentionStep, removal
+from octavo.features.accounts import feature as accounts
+from octavo.features.administration import feature as administration
+from octavo.features.archives import feature as archives
+from octavo.features.files import feature as files
+from octavo.features.files.api.changeset_submission import Workspaces
+from octavo.features.history import feature as history
+from octavo.features.images import feature as images
+from octavo.features.legal import feature as legal
+from octavo.features.links import feature as links
+from octavo.features.mail import feature as mail
+from octavo.features.mcp import feature as mcp
+from octavo.features.members import feature as members
+from octavo.features.notes import feature as notes
+from octavo.features.oauth import feature as oauth
+from octavo.features.publishing import feature as publishing
+from octavo.features.search import feature as search
+from octavo.features.sync import feature as sync
+from octavo.features.usage import feature as usage
+from octavo.http.contract.in_process import PerformAs
+from octavo.kernel import Feature, Kernel, Parts
+from octavo.settings import Settings
+from octavo.store.queries import audit
+from octavo.store.queries.expiry import MARK_DAYS, RECEIPT_DAYS, expire_marks, expire_receipts
+
+FEATURES: tuple[Feature, ...] = (
+    mail.FEATURE,
+    legal.FEATURE,
+    usage.FEATURE,
+    accounts.FEATURE,
+    members.FEATURE,
+    administration.FEATURE,
+    images.FEATURE,
+    files.FEATURE,
+    links.FEATURE,
+    search.FEATURE,
+    sync.FEATURE,
+    history.FEATURE,
+    archives.FEATURE,
+    publishing.FEATURE,
+    oauth.FEATURE,
+    mcp.FEATURE,
+    notes.FEATURE,
+)
+"""From the lowest; each stands on those before it."""
+
+
+class Features(NamedTuple):
+    """The features of a running service.
+
+    Attributes:
+        parts: what each adds to it, in the order of `FEATURES`.
+        accounts, files, search, publishing: those that the service itself asks for something.
+    """
+
+    parts: tuple[Parts, ...]
+    accounts: accounts.Accounts
+    files: files.Files
+    search: search.Search
+    publishing: publishing.Publishing
+
+
+def build_features(
+    kernel: Kernel,
+    legal_documents: legal.Legal,
+    used: usage.Usage,
+    workspaces: Workspaces,
+    perform: PerformAs,
+) -> Features:
+    """Build every feature from the kernel and those that it stands on; nothing runs yet.
+
+    ``used`` is the feature that the actors ``workspaces`` stand on; ``perform`` performs an
+    operation of the API.
+    """
+    sends = mail.mail_feature(kernel)
+    people = accounts.accounts_feature(kernel, sends, legal_documents, used)
+    groups = members.members_feature(kernel, legal_documents, people)
+    pictures = images.images_feature(kernel, used)
+    notes_and_images = files.files_feature(kernel, used, pictures, workspaces)
+    found = search.search_feature(kernel, used)
+    published = publishing.publishing_feature(
+        kernel, sends, legal_documents, used, people, pictures
+    )
+    parts = (
+        sends.parts,
+        legal.legal_feature(kernel, legal_documents),
+        used.parts,
+        people.parts,
+        groups.parts,
+        administration.administration_feature(kernel, used, people, groups),
+        pictures.parts,
+        notes_and_images.parts,
+        links.links_feature(kernel),
+        found.parts,
+        sync.sync_feature(kernel, used, people),
+        history.history_feature(kernel, used, notes_and_images, workspaces),
+        archives.archives_feature(kernel, legal_documents, used, people, pictures, workspaces),
+        published.parts,
+        oauth.oauth_feature(kernel, people),
+        mcp.mcp_feature(kernel, people, perform),
+        notes.notes_feature(kernel, published),
+    )
+    return Features(parts, people, notes_and_images, found, published)
+
+
+def retention_steps(settings: Settings) -> tuple[RetentionStep, ...]:
+    """Return what removes expired rows of the kernel and of all features."""
+    return (
+        removal(expire_receipts, RECEIPT_DAYS),
+        removal(expire_marks, MARK_DAYS),
+        removal(audit.expire, settings.audit_days),
+        removal(lambda _: audit.expire_refusals()),
+        *(step for feature in FEATURES for step in feature.retention(settings)),
+    )
