@@ -48,7 +48,9 @@ from benchmarks.clients.prose import sentences, words  # noqa: E402
 from benchmarks.http import TEXT, service  # noqa: E402
 from octavo.actors.jobs.indexing import index_some  # noqa: E402
 from octavo.documents import merged  # noqa: E402
+from octavo.features.links.sql.link_index import LINKS  # noqa: E402
 from octavo.features.links.sql.link_queries import links_of_file, unresolved_links  # noqa: E402
+from octavo.features.search.sql.fulltext_index import WORDS  # noqa: E402
 from octavo.model.files.batch import Batch  # noqa: E402
 from octavo.model.files.changeset import Changeset, CreateFile, fingerprint  # noqa: E402
 from octavo.model.files.tree import Tree  # noqa: E402
@@ -57,7 +59,6 @@ from octavo.store.queries import workspaces  # noqa: E402
 from octavo.store.queries.changesets import commit_changesets  # noqa: E402
 from octavo.store.queries.feed import Since, all_heads, feed, live_at  # noqa: E402
 from octavo.store.queries.files import file, files, list_of, revisions_of, whole_file  # noqa: E402
-from octavo.store.queries.index_backlog import LINKS, WORDS  # noqa: E402
 from octavo.store.sqlite import DATABASE, SqliteStore, open_sqlite  # noqa: E402
 from octavo.store.transaction import Script  # noqa: E402
 from tests.fakes.plain_documents import PlainDocuments  # noqa: E402

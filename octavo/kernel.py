@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import trio
 from antechamber.asgi import Application as ASGIApplication
@@ -21,9 +21,11 @@ from octavo.http.contract.call import Authenticator
 from octavo.http.contract.operation import Security
 from octavo.http.contract.request_log import RequestLog
 from octavo.settings import Settings
-from octavo.store import Store
+from octavo.store import Script, Store
 from octavo.store.blobs import BlobStore, Staging
 from octavo.store.content_cache import Cache
+from octavo.store.listeners import NO_LISTENERS, Listeners
+from octavo.store.queries.index_backlog import FileIndex
 
 if TYPE_CHECKING:
     from octavo.http.pages.page_registry import PageRegistry
@@ -105,11 +107,20 @@ class Feature:
 
     Attributes:
         name: that of its folder.
+        listeners: what it does in the transactions of others.
+        indexes: follow the commits; earlier ones are updated first.
         retention: returns what removes expired rows, with the settings; the order doesn't matter.
+        sweeps: return scripts that erase more of what was deleted, and return whether more is left.
+        expired_blobs: return scripts for a time in Unix milliseconds; each removes what has expired
+            and refers to blobs, and returns whether more is left.
     """
 
     name: str
+    listeners: Listeners = NO_LISTENERS
+    indexes: Sequence[FileIndex[Any]] = ()
     retention: Callable[[Settings], Sequence[RetentionStep]] = no_retention
+    sweeps: Sequence[Callable[[], Script[bool]]] = ()
+    expired_blobs: Sequence[Callable[[int], Script[bool]]] = ()
 
 
 def worker(

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from octavo.features import ORDER
+from octavo.service.features import FEATURES as ALL
 
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[1]
-FEATURES = [each for each in ORDER if (ROOT / "octavo" / "features" / each).is_dir()]
+FEATURES = [each.name for each in ALL]
 
 STYLE = """
   .ground { fill: #fffdf9; stroke: #e4ded2 }

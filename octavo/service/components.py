@@ -20,10 +20,6 @@ from octavo.access.audit import AuditLog, RefusedAttempts, server_audit
 from octavo.access.entropy import elapsed, new_id, now
 from octavo.access.workspaces import Access
 from octavo.actors.group_commit import GroupCommit, storage_spec
-from octavo.actors.jobs.blob_collection import BlobCollectionJob
-from octavo.actors.jobs.indexing import IndexingJob
-from octavo.actors.jobs.retention import RetentionJob
-from octavo.actors.jobs.sweeping import SweepingJob
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import workspaces
 from octavo.actors.workspace.document_services import DocumentServices, Threads
@@ -31,6 +27,7 @@ from octavo.documents import DocumentCache
 from octavo.features.accounts.credentials import CACHE_SECONDS
 from octavo.features.files.api.changeset_submission import Workspaces
 from octavo.features.legal.feature import Legal
+from octavo.features.links.reading import link_sources
 from octavo.features.usage.feature import usage_feature
 from octavo.http.contract.in_process import PerformAs
 from octavo.http.contract.problems import AccountLocked, KeyRefused, RateLimited
@@ -40,7 +37,14 @@ from octavo.model.access.audit import account_of
 from octavo.model.access.rate import Rate
 from octavo.model.documents.limits import DocumentLimits
 from octavo.render.limits import check_changed
-from octavo.service.features import Features, build_features, retention_steps
+from octavo.service.features import (
+    Features,
+    blob_collection,
+    build_features,
+    indexing_job,
+    retention_job,
+    sweeping_job,
+)
 from octavo.settings import Settings
 from octavo.store import Store, StoreUnavailable
 from octavo.store import postgres as postgres_engine
@@ -95,10 +99,10 @@ def build_service(
     audit = server_audit(store, log_audit)
     # Another process may change a membership, and the next request must be refused.
     access = Access(store, fresh=0.0 if shared else CACHE_SECONDS, elapsed=elapsed)
-    collection = BlobCollectionJob(store, folders.blobs, now)
-    indexer = IndexingJob(store)
-    sweeper = SweepingJob(store, swept=after.swept)
-    retention = RetentionJob(store, now=now, steps=retention_steps(settings))
+    collection = blob_collection(store, folders.blobs, now)
+    indexer = indexing_job(store)
+    sweeper = sweeping_job(store, after.swept)
+    retention = retention_job(store, now, settings)
     # The client id of this process's edits must be unique: neither another process nor an earlier
     # run may have used it, also when the installation was restored from a backup.
     cache = DocumentCache(lambda: client_of(new_id()))
@@ -144,6 +148,7 @@ def build_service(
             shared=shared,
             documents=DocumentServices(cache, check_changed, _document_limits(settings), Threads()),
             purged=after.erased,
+            links=link_sources(store),
             storage=usage.storage,
         )
     )

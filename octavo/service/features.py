@@ -1,8 +1,14 @@
 """The features of the service: the one list of them, and how they stand on each other."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
-from octavo.actors.jobs.retention import RetentionStep, removal
+from octavo.access.ports import Clock
+from octavo.actors.jobs.blob_collection import BlobCollectionJob
+from octavo.actors.jobs.indexing import IndexingJob, renew_damaged
+from octavo.actors.jobs.retention import RetentionJob, removal
+from octavo.actors.jobs.sweeping import SweepingJob
 from octavo.features.accounts import feature as accounts
 from octavo.features.administration import feature as administration
 from octavo.features.archives import feature as archives
@@ -24,6 +30,9 @@ from octavo.features.usage import feature as usage
 from octavo.http.contract.in_process import PerformAs
 from octavo.kernel import Feature, Kernel, Parts
 from octavo.settings import Settings
+from octavo.store import Store
+from octavo.store.blobs import BlobStore
+from octavo.store.listeners import combined
 from octavo.store.queries import audit
 from octavo.store.queries.expiry import MARK_DAYS, RECEIPT_DAYS, expire_marks, expire_receipts
 
@@ -47,6 +56,11 @@ FEATURES: tuple[Feature, ...] = (
     notes.FEATURE,
 )
 """From the lowest; each stands on those before it."""
+
+LISTENERS = combined(feature.listeners for feature in FEATURES)
+"""What all features do in the transactions of others."""
+
+INDEXES = tuple(index for feature in FEATURES for index in feature.indexes)
 
 
 class Features(NamedTuple):
@@ -107,12 +121,30 @@ def build_features(
     return Features(parts, people, notes_and_images, found, published)
 
 
-def retention_steps(settings: Settings) -> tuple[RetentionStep, ...]:
-    """Return what removes expired rows of the kernel and of all features."""
-    return (
+def retention_job(store: Store, now: Clock, settings: Settings) -> RetentionJob:
+    """Return the job that removes expired rows of the kernel and of all features."""
+    steps = (
         removal(expire_receipts, RECEIPT_DAYS),
         removal(expire_marks, MARK_DAYS),
         removal(audit.expire, settings.audit_days),
         removal(lambda _: audit.expire_refusals()),
         *(step for feature in FEATURES for step in feature.retention(settings)),
     )
+    return RetentionJob(store, now=now, steps=steps)
+
+
+def indexing_job(store: Store) -> IndexingJob:
+    """Return the job that updates the indexes of all features."""
+    return IndexingJob(store, INDEXES)
+
+
+def sweeping_job(store: Store, swept: Callable[[], None]) -> SweepingJob:
+    """Return the job that removes what was deleted; it calls ``swept`` when nothing is left."""
+    steps = [step for feature in FEATURES for step in feature.sweeps]
+    return SweepingJob(store, swept, steps, partial(renew_damaged, store, INDEXES))
+
+
+def blob_collection(store: Store, blobs: BlobStore, now: Clock) -> BlobCollectionJob:
+    """Return the job that deletes blobs which nothing refers to any more."""
+    expired = [each for feature in FEATURES for each in feature.expired_blobs]
+    return BlobCollectionJob(store, blobs, now, expired)

@@ -36,6 +36,7 @@ from octavo.http.contract.request_log import RequestLog, request_log
 from octavo.log import Log, LogFormat, configure, in_rounds
 from octavo.model.access.audit import AuditEntry
 from octavo.service.components import build_service
+from octavo.service.features import LISTENERS
 from octavo.service.readiness import ReadinessProbe
 from octavo.service.server_options import server_options
 from octavo.service.wiring import wire_application
@@ -122,7 +123,9 @@ async def run(settings: Settings, log: Log, *, new: bool = False) -> None:
             await nursery.start(_stop_on_signal, settings, listener, phase)
             with phase.starting:
                 legal = await read_legal(settings)
-                async with open_engine(settings, random=jitter, serving=True, new=new) as engine:
+                async with open_engine(
+                    settings, LISTENERS, random=jitter, serving=True, new=new
+                ) as engine:
                     folders = await open_blob_folders(settings, new_id())
                     if engine.postgres is None:
                         await free_slots_left(engine.store)

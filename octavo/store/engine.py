@@ -14,6 +14,7 @@ from octavo.store import Store, StoreOutdated, StoreUnusable, Transaction
 from octavo.store import postgres as postgres_engine
 from octavo.store.blobs.local import keys_in
 from octavo.store.data_folder import DataFolderError, holding
+from octavo.store.listeners import Listeners
 from octavo.store.open_blobs import FOLDER
 from octavo.store.outages import Outages, ReportingStore
 from octavo.store.queries.accounts import had_any
@@ -74,16 +75,21 @@ class StoreEngine:
 
 @asynccontextmanager
 async def open_engine(
-    settings: Settings, *, random: Callable[[], float], serving: bool, new: bool = False
+    settings: Settings,
+    listeners: Listeners,
+    *,
+    random: Callable[[], float],
+    serving: bool,
+    new: bool = False,
 ) -> AsyncIterator[StoreEngine]:
     """Open the database that ``settings`` name, with the newest schema, for the block.
 
-    ``random`` returns numbers from 0 to 1, for the pauses before a database is asked again.
-    ``serving`` is for the server that holds the data folder, and reads through an SQLite database
-    for damage first; a command has False, works beside the server, and changes no schema under
-    it. Images without their database are what is left of an installation: the server does not
-    start there with an empty one, unless it is to be ``new``. Raises `StoreUnusable` and
-    `StoreUnavailable`.
+    ``listeners`` is what features do in each transaction. ``random`` returns numbers from 0 to 1,
+    for the pauses before a database is asked again. ``serving`` is for the server that holds the
+    data folder, and reads through an SQLite database for damage first; a command has False, works
+    beside the server, and changes no schema under it. Images without their database are what is
+    left of an installation: the server does not start there with an empty one, unless it is to be
+    ``new``. Raises `StoreUnusable` and `StoreUnavailable`.
     """
     if settings.database is None:
         folder = settings.data_dir
@@ -92,15 +98,17 @@ async def open_engine(
                 if not new and not await trio.to_thread.run_sync(_has_bytes, folder / DATABASE):
                     # Before an empty one is made, which would be in the way.
                     await _require_no_blobs(folder)
-                sqlite = await stack.enter_async_context(open_sqlite(folder))
+                sqlite = await stack.enter_async_context(open_sqlite(folder, listeners))
                 if not new and not await sqlite.read(had_any()):
                     await _require_no_blobs(folder)
             else:
-                sqlite = await _open_beside(stack, folder)
+                sqlite = await _open_beside(stack, folder, listeners)
             yield StoreEngine(sqlite=sqlite)
     else:
         url, size = settings.database.secret, settings.pool_size
-        async with postgres_engine.open_postgres(url, random=random, connections=size) as postgres:
+        async with postgres_engine.open_postgres(
+            url, listeners, random=random, connections=size
+        ) as postgres:
             if serving and not new and not await postgres.read(had_any()):
                 await _require_no_blobs(settings.data_dir)
             yield StoreEngine(postgres=postgres)
@@ -140,9 +148,9 @@ async def require_installation(folder: Path) -> None:
         )
 
 
-async def _open_beside(stack: AsyncExitStack, folder: Path) -> SqliteStore:
+async def _open_beside(stack: AsyncExitStack, folder: Path, listeners: Listeners) -> SqliteStore:
     await require_installation(folder)
-    beside = partial(open_sqlite, folder, check=False)
+    beside = partial(open_sqlite, folder, listeners, check=False)
     try:
         return await stack.enter_async_context(beside(migrating=False))
     except StoreOutdated:

@@ -18,6 +18,7 @@ from octavo_rules.identity import Cursor
 
 from octavo.model.search.query import ANY_HEAD, Clause, HeadFilter
 from octavo.model.search.searched_text import title_of
+from octavo.store.listeners import Listeners
 
 T = TypeVar("T")
 
@@ -139,7 +140,12 @@ class Transaction(Protocol):
     """Statements of one transaction, each of which sees the effects of those before it.
 
     Every method raises a `StoreError` when the database fails, and then the transaction is over.
+
     """
+
+    @property
+    def listeners(self) -> Listeners:
+        """What features do in it."""
 
     async def fetch_one(self, sql: str, *arguments: Value) -> Row | None:
         """Return the first row, or None."""

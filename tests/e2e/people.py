@@ -24,6 +24,7 @@ from octavo.features.members.invitations import invite as new_invitation
 from octavo.features.members.sql import invitations
 from octavo.model.access.account import Account, Address, Consent, KeyId, Versions
 from octavo.model.access.token import api_key, digest_of
+from octavo.service.features import LISTENERS
 from octavo.settings import Settings
 from octavo.settings.addresses import DatabaseUrl
 from octavo.store.engine import open_engine
@@ -141,7 +142,7 @@ def join(
 
 
 async def _join(settings: Settings, accepted: Versions | None, invitation: str | None) -> Person:
-    async with open_engine(settings, random=jitter, serving=False) as engine:
+    async with open_engine(settings, LISTENERS, random=jitter, serving=False) as engine:
         audit = command_audit(engine.store)
         invitation = invitation or await new_invitation(
             audit,

@@ -18,7 +18,6 @@ import pytest
 import trio
 
 from octavo.store.migrations import shipped
-from octavo.store.sqlite import open_sqlite
 from octavo.store.sqlite.backup import LOGS
 from tests.e2e.databases import change, integrity, interrupt_transaction
 from tests.e2e.disks import in_tiny_disk, limit_files, needs_mount
@@ -28,6 +27,7 @@ from tests.e2e.plain_client import PlainClient
 from tests.e2e.prepared import start
 from tests.e2e.saves import Save, Workload
 from tests.e2e.server import PATIENCE, command_line, environment
+from tests.fakes.stores import open_sqlite
 
 CLIENTS = 8
 SAVES = 50

@@ -13,7 +13,7 @@ import pytest
 from tests.e2e.server import PATIENCE
 from tests.project.source import ROOT
 
-PAGES = {"quart", "quart_trio", "flask", "jinja2", "werkzeug", "octavo.service.pages.application"}
+PAGES = {"quart", "quart_trio", "flask", "jinja2", "werkzeug", "octavo.service.pages"}
 MCP = {"mcp_types", "octavo.mcp", "octavo.features.mcp.api.mcp_notes"}
 POSTGRES = {"asyncpg", "trio_asyncio", "octavo.store.postgres.store"}
 SERVER = {

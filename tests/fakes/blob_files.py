@@ -12,7 +12,7 @@ from octavo.store.blobs import BlobKey, blob_key
 from octavo.store.blobs.blob_store import path_of_key
 from octavo.store.open_blobs import FOLDER
 from octavo.store.queries.blobs import NewBlob, mark_stored, reserve
-from octavo.store.sqlite import open_sqlite
+from tests.fakes.stores import open_sqlite
 
 
 def key_of(data: bytes) -> BlobKey:

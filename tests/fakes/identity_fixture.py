@@ -33,10 +33,10 @@ from octavo.features.members.rules import Prerequisites
 from octavo.model.access.account import Address, Role, State
 from octavo.model.access.audit import AuditEntry
 from octavo.store import Store
-from octavo.store.sqlite import open_inline
 from octavo.store.sqlite.inline import FaultPoint
 from octavo.store.transaction import Row, Transaction, Value
 from tests.fakes.faulty_store import FaultyStore
+from tests.fakes.stores import open_inline
 
 START = 1_800_000_000.0
 LIFE = SessionLife()

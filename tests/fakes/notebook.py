@@ -17,10 +17,10 @@ from octavo_rules.identity import (
 )
 
 from octavo.actors.jobs.indexing import index_some
+from octavo.features.links.sql.link_index import LINKS
 from octavo.features.search.rules import finders_of, ranked
-from octavo.features.search.sql.fulltext_index import unindex_files
+from octavo.features.search.sql.fulltext_index import WORDS
 from octavo.features.search.sql.searching import candidates
-from octavo.features.sync.purges import record_purges
 from octavo.model.files.changeset import Outcome
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.path import kind_of
@@ -29,7 +29,7 @@ from octavo.model.files.revision import Revision
 from octavo.model.search.query import ANY_HEAD, HeadFilter, parse_query
 from octavo.store import Script, Store, Transaction, Value
 from octavo.store.queries.changesets import store_changes
-from octavo.store.queries.index_backlog import LINKS, WORDS, FileIndex, workspaces_to_index
+from octavo.store.queries.index_backlog import FileIndex, workspaces_to_index
 
 _numbers = count(1)
 _WORKSPACE = """
@@ -146,8 +146,8 @@ class Notebook:
             await store_changes(transaction, found[2], stored, found[1] - created, preserve=False)
             purged = [change.head.file_id for change in changes if change.outcome == "purged"]
             if purged:
-                await unindex_files(transaction, self.workspace_id, purged)
-                await record_purges(transaction, self.workspace_id, found[2], purged)
+                for listener in transaction.listeners.files_purged:
+                    await listener(transaction, self.workspace_id, found[2], purged)
 
         return script
 

@@ -37,6 +37,7 @@ from octavo.features.history.api.restorations import RestorationOperations
 from octavo.features.history.restorations import Restorations
 from octavo.features.history.undo import ProgramUndo
 from octavo.features.links.api import LinkOperations
+from octavo.features.links.reading import link_sources
 from octavo.features.mcp.api.mcp import Exchange, McpOperations, OwnOriginOnly, token_missing
 from octavo.features.mcp.api.mcp_exchange import mcp_exchange
 from octavo.features.members.api.invitations import InvitationOperations
@@ -64,7 +65,6 @@ from octavo.model.access.account import ClientId, GrantId
 from octavo.model.access.account import Role as AccountRole
 from octavo.model.usage import NO_LIMITS, InstallationLimits
 from octavo.store import Transaction, Value
-from octavo.store.sqlite import open_inline
 from tests.fakes.archives_rig import ArchivesRig, archives_rig
 from tests.fakes.asgi_client import Response, ask
 from tests.fakes.faulty_store import FaultyStore
@@ -73,6 +73,7 @@ from tests.fakes.images_rig import ImagesRig, images_rig
 from tests.fakes.inline_documents import inline_documents
 from tests.fakes.publishing_rig import PUBLIC_URL, PublishingRig, published_html, publishing_rig
 from tests.fakes.restoring_rig import ALL_KEPT, restoring_job
+from tests.fakes.stores import open_inline
 
 Json = dict[str, Any]
 ROLES = ("owner", "administrator", "editor", "reader")
@@ -496,6 +497,7 @@ async def _serving(
     directory = root.add(
         workspaces(
             store,
+            links=link_sources(store),
             now=sources.now,
             new_id=sources.new_id,
             announce=announce,

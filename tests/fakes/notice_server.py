@@ -20,6 +20,7 @@ from octavo.features.accounts.sign_in import SignedIn
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter
 from octavo.features.files.api.files import FileOperations
 from octavo.features.files.api.note_texts import RevisionTexts
+from octavo.features.links.reading import link_sources
 from octavo.features.members.api.workspaces import WorkspaceOperations
 from octavo.features.sync.notices import PATH, NoticeOperations, NoticeSocket, NoticeStreams
 from octavo.http.contract.application import Application
@@ -203,6 +204,7 @@ async def caller_state(
         directory = root.add(
             workspaces(
                 store,
+                links=link_sources(store),
                 now=sources.now,
                 new_id=sources.new_id,
                 announce=hub.announce,

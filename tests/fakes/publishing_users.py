@@ -30,6 +30,7 @@ from octavo.features.history.api.restorations import RestorationOperations
 from octavo.features.history.restorations import Restorations
 from octavo.features.history.undo import ProgramUndo
 from octavo.features.links.api import LinkOperations
+from octavo.features.links.reading import link_sources
 from octavo.features.publishing.api.link_reports import LinkReportOperations
 from octavo.features.publishing.api.publications import PublicationOperations
 from octavo.features.publishing.rules import Reason
@@ -137,6 +138,7 @@ class PublishingUsers(UsersApi):
         root = Supervisor("test")
         spec = workspaces(
             self.identity.store,
+            links=link_sources(self.identity.store),
             now=self.identity.sources.now,
             new_id=self.identity.sources.new_id,
             announce=lambda *_: None,

@@ -20,6 +20,7 @@ from octavo.actors.workspace.messages import (
     RebuildDocuments,
     WorkspaceMessage,
 )
+from octavo.features.links.reading import link_sources
 from octavo.model.files.changeset import (
     ChangeOperation,
     Changeset,
@@ -32,8 +33,9 @@ from octavo.model.files.revision import Revision
 from octavo.store import Store, Transaction
 from octavo.store.queries.files import WholeFile, whole_file
 from octavo.store.queries.workspaces import create
-from octavo.store.sqlite import InlineStore, open_inline
+from octavo.store.sqlite import InlineStore
 from tests.fakes.inline_documents import inline_documents
+from tests.fakes.stores import open_inline
 
 VAULT = WorkspaceId("vault")
 ANN = AccountId("ann")
@@ -147,6 +149,7 @@ async def serving(
     )
     spec = workspaces(
         store,
+        links=link_sources(store),
         now=now,
         new_id=lambda: f"{name}{next(revisions)}",
         announce=lambda _, cursor: announced.append(cursor.position),

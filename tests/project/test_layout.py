@@ -5,7 +5,7 @@ import tomllib
 from collections import defaultdict
 from pathlib import Path
 
-from octavo.features import ORDER
+from octavo.service.features import FEATURES
 from tests.project.source import ROOT, modules, package_of, shipped
 from tools.size import room_of
 
@@ -59,4 +59,4 @@ def test_docstrings_are_imperative() -> None:
 def test_order_of_the_features_is_that_of_their_borders() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
     [order] = [each["layers"] for each in settings["contracts"] if each["id"] == "features"]
-    assert tuple(reversed(order)) == ORDER
+    assert [*reversed(order)] == [each.name for each in FEATURES]

@@ -25,6 +25,7 @@ from octavo.features.publishing.renderings import Renderings
 from octavo.features.publishing.workspace_maps import WorkspaceMaps
 from octavo.features.search.note_search import SearchedTexts
 from octavo.features.search.rules import finders_of, ranked
+from octavo.features.search.sql.fulltext_index import WORDS
 from octavo.features.search.sql.searching import candidates
 from octavo.http.contract.call import Principal
 from octavo.http.contract.problems import NotSignedIn
@@ -39,11 +40,11 @@ from octavo.model.files.receipt import Receipt
 from octavo.model.search.query import parse_query
 from octavo.service import components
 from octavo.service.components import Service, build_service
+from octavo.service.features import LISTENERS
 from octavo.settings import Settings
 from octavo.store.content_cache import ContentCache
 from octavo.store.engine import open_engine
 from octavo.store.open_blobs import open_blob_folders
-from octavo.store.queries.index_backlog import WORDS
 from octavo.store.queries.workspaces import create
 from octavo.store.transaction import Transaction
 
@@ -78,7 +79,7 @@ def head_in(receipt: Receipt) -> frozenset[RevisionId]:
 async def running(folder: Path) -> AsyncIterator[Service]:
     """The components of a server, with an account and a workspace."""
     settings = Settings(data_dir=folder)
-    async with open_engine(settings, random=jitter, serving=True) as engine:
+    async with open_engine(settings, LISTENERS, random=jitter, serving=True) as engine:
         folders, legal = await open_blob_folders(settings, new_id()), await read_legal(settings)
         root = Supervisor("octavo")
         parts = build_service(
@@ -161,7 +162,7 @@ async def test_no_text_is_held_where_other_processes_may_purge_it(
     tmp_path: Path, shared: bool
 ) -> None:
     settings = Settings(data_dir=tmp_path)
-    async with open_engine(settings, random=jitter, serving=True) as opened:
+    async with open_engine(settings, LISTENERS, random=jitter, serving=True) as opened:
         # Nothing is asked of the server before the parts run.
         server = opened.sqlite if shared else None
         engine = replace(opened, postgres=server)  # type: ignore[arg-type]

@@ -25,6 +25,7 @@ from octavo.features.accounts.api.authentication import SessionOrKey
 from octavo.features.accounts.passwords import Passwords
 from octavo.features.accounts.removal import AccountRemoval
 from octavo.features.legal.rules import NO_DOCUMENTS
+from octavo.features.links.reading import link_sources
 from octavo.features.members.invitations import Invitations
 from octavo.features.members.members import Members
 from octavo.features.sync.notices import CHECKED_EVERY, PATH, NoticeSocket, StreamCaller
@@ -98,6 +99,7 @@ class AccessProcess(BareProcess):
         self._wire(sources)
         spec = workspaces(
             self.store,
+            links=link_sources(self.store),
             now=sources.now,
             new_id=sources.new_id,
             announce=self._hub.announce,

@@ -14,11 +14,12 @@ from octavo.actors.group_commit import Storage, Write
 from octavo.actors.notice_hub import Listener, NoticeHub
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.actors.workspace.messages import Push
-from octavo.features.search.sql.fulltext_index import keep_indexed_paths, unindex_files
+from octavo.features.search.sql.fulltext_index import keep_indexed_paths, remove_notes
 from octavo.model.files.batch import Batch
 from octavo.store.queries import changesets
 from octavo.store.queries.select_in import select_in
 from octavo.store.transaction import Transaction
+from tests.fakes.stores import listen_instead
 
 COINCIDENCES = (
     "several pushes in a batch",
@@ -127,21 +128,22 @@ def _watch_passivations(patch: pytest.MonkeyPatch, saw: Saw) -> None:
 
 def _watch_purges(patch: pytest.MonkeyPatch, saw: Saw) -> None:
     async def look(
-        transaction: Transaction, workspace_id: WorkspaceId, file_ids: Sequence[FileId]
+        transaction: Transaction,
+        workspace_id: WorkspaceId,
+        workspace: int,
+        file_ids: Sequence[FileId],
     ) -> None:
         if await select_in(transaction, _INDEXED, workspace_id, file_ids):
             saw("an indexed note is purged")
         if await select_in(transaction, _DOCUMENTS, workspace_id, file_ids):
             saw("a note with a document is purged")
-        await unindex_files(transaction, workspace_id, file_ids)
+        await remove_notes(transaction, workspace_id, workspace, file_ids)
 
     async def keep(transaction: Transaction, workspace: int, file_ids: Sequence[Any]) -> None:
         await keep_indexed_paths(transaction, workspace, file_ids)
-        if not file_ids:
-            return
         sql = "SELECT 1 FROM fulltext_notes WHERE workspace = $1 AND path IS NOT NULL LIMIT 1"
         if await transaction.fetch_one(sql, workspace):
             saw("an indexed note is moved")
 
-    patch.setattr(changesets, "unindex_files", look)
-    patch.setattr(changesets, "keep_indexed_paths", keep)
+    listen_instead(patch, "files_purged", remove_notes, look)
+    listen_instead(patch, "files_moving", keep_indexed_paths, keep)

@@ -14,9 +14,10 @@ from octavo_rules.identity import START, AccountId, Cursor, FileId, WorkspaceId
 from octavo.actors.jobs.indexing import catch_up
 from octavo.actors.workspace.current_files import CurrentFiles
 from octavo.actors.workspace.messages import ChangesetRefused, HeadOf
+from octavo.features.links.sql.link_index import LINKS
 from octavo.features.search.note_search import FoundNotes
 from octavo.features.search.rules import Ranked
-from octavo.features.search.sql.fulltext_index import erase_removed_words
+from octavo.features.search.sql.fulltext_index import WORDS, erase_removed_words
 from octavo.model.files.changeset import Changeset
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.revision import Revision
@@ -25,7 +26,7 @@ from octavo.model.search.query import parse_query
 from octavo.store import Script
 from octavo.store.queries.feed import FeedSlice, Since, feed
 from octavo.store.queries.files import StoredFile
-from octavo.store.queries.index_backlog import LINKS, WORDS, FileIndex, workspaces_to_index
+from octavo.store.queries.index_backlog import FileIndex, workspaces_to_index
 from octavo.store.queries.sweeping import sweep
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.bare_process import Violation

@@ -14,6 +14,7 @@ from greenroom.testing import note, note_fault
 from octavo_rules.identity import AccountId, Position, WorkspaceId
 from outcome import Outcome, Value
 
+from octavo.service import features
 from octavo.store import Script, StoreFull, StoreUnavailable, Transaction, identifiers
 from octavo.store.queries.workspaces import create
 from octavo.store.sqlite import InlineStore
@@ -36,7 +37,7 @@ class Disk(InlineStore):
 
     def __init__(self, path: Path | None, faults: FaultSchedule) -> None:
         new = path is not None and not path.exists()
-        super().__init__(path, self._reach)
+        super().__init__(path, self._reach, features.LISTENERS)
         if new:
             memory_databases().copy_to(self._connection)
         self._path = path

@@ -16,10 +16,12 @@ from octavo.actors.jobs.indexing import index_some
 from octavo.actors.workspace.document_services import read_current
 from octavo.actors.workspace.messages import GetUpdateSince, RebuildDocuments
 from octavo.features.links.reading import read_links
+from octavo.features.links.sql.link_index import LINKS
+from octavo.features.search.sql.fulltext_index import WORDS
 from octavo.model.files.changeset import CreateFile, DeleteFile, RestoreFile, UpdateFile
 from octavo.model.files.receipt import Receipt
 from octavo.store.queries.files import WholeFile, revision, revisions_of, whole_file
-from octavo.store.queries.index_backlog import LINKS, WORDS, FileIndex
+from octavo.store.queries.index_backlog import FileIndex
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.bare_process import Violation
 from tests.simulation.ledger import NOTES, POISON, SHARED, Ledger, Written

@@ -22,8 +22,6 @@ from outcome import Outcome
 
 from octavo.actors.jobs import retention as retention_jobs
 from octavo.actors.jobs import step_loop
-from octavo.actors.jobs.retention import RetentionJob
-from octavo.actors.jobs.sweeping import SweepingJob
 from octavo.actors.workspace.actor import workspaces as workspace_actors
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, Push
 from octavo.features.accounts.activity import Activity
@@ -32,13 +30,14 @@ from octavo.features.files import sql as oauth_programs
 from octavo.features.history.feature import retention_of
 from octavo.features.history.sql import restorations
 from octavo.features.history.sql.history_pruning import prune_file
+from octavo.features.links.reading import link_sources
 from octavo.features.mail import sql as outbox
 from octavo.features.members.sql import invitations
 from octavo.features.oauth.sql import oauth_clients, oauth_grants
 from octavo.features.publishing.sql import publications
 from octavo.features.usage import sql as usage
 from octavo.model.access.account import SessionId
-from octavo.service.features import retention_steps
+from octavo.service.features import retention_job, sweeping_job
 from octavo.settings import Settings
 from octavo.store import Script, Store, StoreUnavailable, Transaction
 from octavo.store.queries import audit, expiry, sweeping, workspaces
@@ -258,6 +257,7 @@ class HouseProcess(BareProcess):
         store = JobStore(self.store, disk, history.pruning)
         spec = workspace_actors(
             self.store,
+            links=link_sources(self.store),
             now=lambda: house_now() - history.age_days * DAY / 1000,
             new_id=history.new_id,
             announce=lambda *_: None,
@@ -273,11 +273,9 @@ class HouseProcess(BareProcess):
                 stopping_timeout=math.inf,
             )
         )
-        self.sweeper = SweepingJob(store, swept=lambda: None)
+        self.sweeper = sweeping_job(store, swept=lambda: None)
         self.activity = Activity(self.store)
-        self._retention = RetentionJob(
-            store, now=store.now, steps=retention_steps(history.settings)
-        )
+        self._retention = retention_job(store, store.now, history.settings)
         self._root.add(WorkerSpec("retention", self._retain, backoff=AT_ONCE))
         self._root.add(WorkerSpec("sweeper", self._sweep, backoff=AT_ONCE))
         self._root.add(WorkerSpec("activity", self._record, backoff=AT_ONCE))

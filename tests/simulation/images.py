@@ -7,13 +7,12 @@ from typing import ParamSpec, TypeVar, cast
 import trio
 from greenroom import Supervisor, WorkerContext, WorkerSpec
 
-from octavo.actors.jobs.blob_collection import BlobCollectionJob
-from octavo.actors.jobs.sweeping import SweepingJob
 from octavo.features.images.blob_writer import BlobWriter
 from octavo.features.images.image_work import ImageWork
 from octavo.features.images.uploading import ImageUploads
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageQuota
+from octavo.service.features import blob_collection, sweeping_job
 from octavo.store import Store
 from tests.simulation.bare_process import AT_ONCE
 from tests.simulation.blob_disk import BlobDisk, ProcessBlobs, SimulatedStaging
@@ -68,8 +67,8 @@ class ProcessImages:
             new_id=new_id,
             storage=StorageQuota(store, shared=True),
         )
-        self._collection = BlobCollectionJob(store, self.blobs, self.now)
-        self._sweeper = SweepingJob(store, self._collection.wake)
+        self._collection = blob_collection(store, self.blobs, self.now)
+        self._sweeper = sweeping_job(store, self._collection.wake)
         root.add(WorkerSpec("sweeper", _worker(self._sweeper.run), backoff=AT_ONCE))
         root.add(WorkerSpec("blobs", _worker(self._collection.run), backoff=AT_ONCE))
 

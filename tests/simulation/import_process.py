@@ -11,7 +11,6 @@ from greenroom import Directory, OutcomeUnknown, WorkerContext, WorkerSpec
 from greenroom.testing import InjectedCrash
 from octavo_rules.identity import WorkspaceId
 
-from octavo.actors.jobs.blob_collection import BlobCollectionJob
 from octavo.actors.workspace.messages import Push, WorkspaceMessage
 from octavo.features.archives.archive_work import ArchiveWork
 from octavo.features.archives.import_commits import CommitServices
@@ -23,6 +22,7 @@ from octavo.features.images.blob_writer import BlobWriter
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageQuota
 from octavo.model.files.receipt import Receipt
+from octavo.service.features import blob_collection
 from octavo.store.blobs import BlobKey, BlobsUnavailable, Staging
 from tests.fakes.inline_work import run_inline
 from tests.fakes.memory_blobs import MemoryBlobs
@@ -148,7 +148,7 @@ class ImportProcess(Process):
                 await free_slots_left(self.store)
             await jobs.run()
 
-        self.collection = BlobCollectionJob(self.store, kept, import_now)
+        self.collection = blob_collection(self.store, kept, import_now)
         others = SometimesOthers(random)
         workspaces = UnreliableWorkspaces(self.directory, faults)
         runner = ImportRunner(

@@ -7,14 +7,12 @@ from typing import Any
 import pytest
 from octavo_rules.identity import FileId
 
-from octavo.features.links.sql.link_index import links_in, sources_of, targets_of
-from octavo.features.search.sql.fulltext_index import remove_some_words
+from octavo.features.links.sql.link_index import LINKS, links_in, sources_of, targets_of
+from octavo.features.search.sql.fulltext_index import WORDS, remove_some_words
 from octavo.model.search.tokens import name_tokens, tag_of, tokens_of
 from octavo.store import Script, Store, Transaction
 from octavo.store.queries import index_backlog
 from octavo.store.queries.index_backlog import (
-    LINKS,
-    WORDS,
     FileIndex,
     commit_step,
     next_step,

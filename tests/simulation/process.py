@@ -14,6 +14,7 @@ from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import workspaces
 from octavo.actors.workspace.current_files import CurrentFiles
 from octavo.actors.workspace.messages import Push
+from octavo.features.links.reading import link_sources
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.files.changeset import Changeset
 from octavo.model.files.receipt import Receipt
@@ -105,6 +106,7 @@ class Process(BareProcess):
         )
         spec = workspaces(
             self.store,
+            links=link_sources(self.store),
             now=now,
             new_id=new_id,
             announce=self.audience.announce,

@@ -18,8 +18,8 @@ from octavo_rules.identity import WorkspaceId
 from trio.testing import wait_all_tasks_blocked
 
 from octavo.actors.jobs import step_loop
-from octavo.actors.jobs.blob_collection import ATTACHING_SECONDS
 from octavo.actors.workspace.messages import HeadOf
+from octavo.features.images.feature import ATTACHING_SECONDS
 from octavo.features.images.uploading import LIFETIME_SECONDS
 from octavo.features.links.sql import link_view
 from octavo.model.documents.limits import DocumentLimits

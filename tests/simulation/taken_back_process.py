@@ -12,6 +12,7 @@ from octavo_rules.identity import START, AccountId, Cursor, WorkspaceId
 
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import workspaces
+from octavo.features.links.reading import link_sources
 from octavo.store.queries.marks import cursor_of
 from tests.fakes.inline_documents import inline_documents
 from tests.simulation.audience import Frame
@@ -77,6 +78,7 @@ class ProcessTakenBack(BareProcess):
         hub.subscribe(workspace_id, self.listening)
         spec = workspaces(
             self.store,
+            links=link_sources(self.store),
             now=now,
             new_id=new_id,
             announce=hub.announce,

@@ -11,6 +11,7 @@ from octavo.store import StoreUnusable, Transaction
 from octavo.store.blobs.blob_store import blob_key, path_of_key
 from octavo.store.data_folder import holding
 from octavo.store.engine import open_engine
+from octavo.store.listeners import NO_LISTENERS
 from octavo.store.migrations import shipped
 from octavo.store.open_blobs import FOLDER
 from octavo.store.sqlite import DATABASE
@@ -32,14 +33,14 @@ def older(settings: Settings) -> None:
 async def test_command_without_an_installation_creates_none(settings: Settings) -> None:
     for _ in range(2):
         with pytest.raises(StoreUnusable, match=r"no installation is in .* --data-dir"):
-            async with open_engine(settings, random=jitter, serving=False):
+            async with open_engine(settings, NO_LISTENERS, random=jitter, serving=False):
                 pass
     assert not settings.data_dir.exists()
 
 
 async def test_command_migrates_an_older_schema_to_the_newest(settings: Settings) -> None:
     older(settings)
-    async with open_engine(settings, random=jitter, serving=False) as engine:
+    async with open_engine(settings, NO_LISTENERS, random=jitter, serving=False) as engine:
         assert await engine.applied_version() == len(shipped())
     # Nobody holds it any more.
     with holding(settings.data_dir):
@@ -49,8 +50,8 @@ async def test_command_migrates_an_older_schema_to_the_newest(settings: Settings
 async def test_command_next_to_the_server_of_its_version_works(settings: Settings) -> None:
     with holding(settings.data_dir):
         async with (
-            open_engine(settings, random=jitter, serving=True),
-            open_engine(settings, random=jitter, serving=False) as engine,
+            open_engine(settings, NO_LISTENERS, random=jitter, serving=True),
+            open_engine(settings, NO_LISTENERS, random=jitter, serving=False) as engine,
         ):
             assert await engine.applied_version() == len(shipped())
 
@@ -62,7 +63,7 @@ async def test_command_next_to_the_server_of_an_older_version_changes_nothing(
     with holding(settings.data_dir):
         for _ in range(2):
             with pytest.raises(StoreUnusable, match="of another version of Octavo, or still"):
-                async with open_engine(settings, random=jitter, serving=False):
+                async with open_engine(settings, NO_LISTENERS, random=jitter, serving=False):
                     pass
 
 
@@ -78,14 +79,14 @@ async def test_server_does_not_start_as_empty_where_images_are_left(
     settings: Settings, database: str
 ) -> None:
     if database == "without accounts":
-        async with open_engine(settings, random=jitter, serving=True):
+        async with open_engine(settings, NO_LISTENERS, random=jitter, serving=True):
             pass
     left_image(settings)
     if database == "of 0 bytes":
         (settings.data_dir / DATABASE).touch()
     for _ in range(2):
         with pytest.raises(StoreUnusable, match=r"the database is missing.* --new"):
-            async with open_engine(settings, random=jitter, serving=True):
+            async with open_engine(settings, NO_LISTENERS, random=jitter, serving=True):
                 pass
     left = settings.data_dir / DATABASE
     # Nothing of what is left was changed.
@@ -93,11 +94,11 @@ async def test_server_does_not_start_as_empty_where_images_are_left(
         assert not left.exists()
     if database == "of 0 bytes":
         assert left.stat().st_size == 0
-    async with open_engine(settings, random=jitter, serving=True, new=True) as engine:
+    async with open_engine(settings, NO_LISTENERS, random=jitter, serving=True, new=True) as engine:
         assert await engine.applied_version() == len(shipped())
         await engine.store.write(create_account)
     # It is an installation from then on.
-    async with open_engine(settings, random=jitter, serving=True):
+    async with open_engine(settings, NO_LISTENERS, random=jitter, serving=True):
         pass
 
 
@@ -114,11 +115,11 @@ async def test_files_that_are_no_images_are_no_installation(settings: Settings) 
     left = settings.data_dir / FOLDER / ".DS_Store"
     left.parent.mkdir(parents=True)
     left.touch()
-    async with open_engine(settings, random=jitter, serving=True) as engine:
+    async with open_engine(settings, NO_LISTENERS, random=jitter, serving=True) as engine:
         assert await engine.applied_version() == len(shipped())
 
 
 async def test_empty_folders_of_images_are_no_installation(settings: Settings) -> None:
     (settings.data_dir / FOLDER / "ab").mkdir(parents=True)
-    async with open_engine(settings, random=jitter, serving=True) as engine:
+    async with open_engine(settings, NO_LISTENERS, random=jitter, serving=True) as engine:
         assert await engine.applied_version() == len(shipped())

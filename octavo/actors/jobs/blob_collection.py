@@ -1,16 +1,11 @@
 """Delete blobs that nothing refers to any more, in the background."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from octavo.actors.jobs.step_loop import StepLoop
-from octavo.features.archives import sql as imports
-from octavo.features.images import sql as uploads
-from octavo.store import Store
+from octavo.store import Script, Store
 from octavo.store.blobs import BlobStore, BlobsUnavailable
 from octavo.store.queries import blobs
-
-ATTACHING_SECONDS = 3600.0
-"""Seconds for which an expired upload is kept: a change that attaches it may be under way."""
 
 
 class BlobCollectionJob:
@@ -20,9 +15,18 @@ class BlobCollectionJob:
         store: the database.
         blobs: the blob store.
         now: the clock, in seconds of Unix time.
+        expired: return scripts for a time in Unix milliseconds; each removes what has expired and
+            refers to blobs, and returns whether more is left.
     """
 
-    def __init__(self, store: Store, blobs: BlobStore, now: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        blobs: BlobStore,
+        now: Callable[[], float],
+        expired: Sequence[Callable[[int], Script[bool]]],
+    ) -> None:
+        self._expired = expired
         self._store = store
         self._blobs = blobs
         self._now = now
@@ -38,10 +42,9 @@ class BlobCollectionJob:
 
     async def _step(self) -> bool:
         now = int(self._now() * 1000)
-        if await self._store.write(uploads.expire(now - int(ATTACHING_SECONDS * 1000))):
-            return True
-        if await self._store.write(imports.expire_imports(now)):
-            return True
+        for remove in self._expired:
+            if await self._store.write(remove(now)):
+                return True
         more = await self._store.write(blobs.check_some(now))
         keys = await self._store.read(blobs.to_delete())
         for key in keys:

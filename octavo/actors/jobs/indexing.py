@@ -7,25 +7,20 @@ workspace at the same time do no harm: the first to be stored counts.
 
 import logging
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from functools import partial
+from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import trio
 from octavo_rules.identity import WorkspaceId
 
 from octavo.actors.jobs.step_loop import StepLoop
-from octavo.features.search.sql.fulltext_index import (
-    remove_some_words,
-    renew_words,
-    words_are_left,
-    words_are_worn_out,
-)
 from octavo.store import IndexDamaged, Store, StoreError
 from octavo.store.queries.index_backlog import (
-    LINKS,
     SLICE_BYTES,
-    WORDS,
     FileIndex,
+    Upkeep,
     commit_step,
     next_step,
     workspaces_to_index,
@@ -135,19 +130,19 @@ async def catch_up(store: Store, index: FileIndex[E], workspace_ids: Sequence[Wo
     return False
 
 
-async def renew_damaged_words(store: Store, error: IndexDamaged) -> None:
-    """Empty the index of words after ``error``, so that it is made anew.
+async def renew_damaged(
+    store: Store, indexes: Iterable[FileIndex[Any]], error: IndexDamaged
+) -> None:
+    """Empty the indexes that can be damaged, after ``error``, so that they are made anew.
 
-    Raises `StoreUnavailable`. Cancelling leaves it empty or as it is.
+    Raises `StoreUnavailable`. Cancelling leaves each empty or as it is.
     """
     _log.warning("%s; it is made anew", error)
-    await store.write(renew_words)
+    for index in indexes:
+        if index.upkeep is not None:
+            await store.write(index.upkeep.renew)
 
 
-LINKS_QUIET = 1.0
-"""Seconds without a change of a workspace after which its links are indexed."""
-WORDS_QUIET = 5.0
-"""Seconds without a change of a workspace after which its words are indexed."""
 LONGEST_DELAY = 10.0
 """Seconds after which changes are indexed although others follow, as during an import."""
 BUSY_SECONDS = 5.0
@@ -157,7 +152,7 @@ SMALL_BYTES = 16 * 1024
 POLL_SECONDS = 600.0
 """Seconds between two searches for the backlog that another process left."""
 TURN_SECONDS = 2.0
-"""Seconds that words wait for links before the two indexes take turns."""
+"""Seconds that an index waits for one before it until they take turns."""
 RETRY_SECONDS = 5.0
 """Seconds between a failure of the store and the next attempt."""
 SHORTEST_PAUSE = 0.003
@@ -178,9 +173,9 @@ class _PendingIndex:
         used: seconds of steps since the indexes began to take turns.
     """
 
-    def __init__(self, index: FileIndex[Any], quiet: float) -> None:
+    def __init__(self, index: FileIndex[Any]) -> None:
         self.index = index
-        self.debounce: Debounce[WorkspaceId] = Debounce(quiet, LONGEST_DELAY)
+        self.debounce: Debounce[WorkspaceId] = Debounce(index.quiet, LONGEST_DELAY)
         self.begun: dict[WorkspaceId, float] = {}
         self.used = 0.0
 
@@ -199,23 +194,29 @@ class IndexingJob:
 
     Steps are small while others write.
 
-    Workspaces take turns: in each step comes first what the previous one did not reach. Links are
-    indexed before words; when words have waited for `TURN_SECONDS`, both indexes get the same time.
-    The words of former texts are removed after new ones were indexed.
+    Workspaces take turns: in each step comes first what the previous one did not reach. The first
+    index comes before the others; when one has waited for `TURN_SECONDS`, they get the same time.
+    Former entries are removed after new ones were indexed.
 
     Args:
         store: the store of the files and the indexes.
+        indexes: the first is updated first.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, indexes: Sequence[FileIndex[Any]]) -> None:
         self._store = store
+        self._indexes = indexes
         # The time of the last change of each, in the order of these times.
         self._changed: dict[WorkspaceId, float] = {}
         self._changed_at = -math.inf
         self._wake = trio.Event()
-        self._backlogs = (_PendingIndex(LINKS, LINKS_QUIET), _PendingIndex(WORDS, WORDS_QUIET))
+        self._backlogs = [*map(_PendingIndex, indexes)]
         self._next_look = -math.inf
-        self._removal = StepLoop("removal of words", self._remove_words)
+        self._removals = {
+            index.name: StepLoop(f"removal of {index.name}", partial(self._remove, index.upkeep))
+            for index in indexes
+            if index.upkeep is not None
+        }
 
     def wake(self, workspace_id: WorkspaceId) -> None:
         """Schedule the indexing of a workspace that changed."""
@@ -232,17 +233,18 @@ class IndexingJob:
     async def run(self) -> None:
         """Index until cancelled; a step that is cancelled is committed entirely or not at all."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._removal.run)
+            for removal in self._removals.values():
+                nursery.start_soon(removal.run)
             await self._index()
 
-    async def _remove_words(self) -> bool:
-        if not await self._store.read(words_are_left):
+    async def _remove(self, upkeep: Upkeep) -> bool:
+        if not await self._store.read(upkeep.is_left):
             return False
         began = trio.current_time()
         try:
-            more = await self._store.write(remove_some_words())
+            more = await self._store.write(upkeep.remove())
         except IndexDamaged as error:
-            await renew_damaged_words(self._store, error)
+            await renew_damaged(self._store, self._indexes, error)
             self.look()
             return False
         await trio.sleep(trio.current_time() - began)
@@ -256,7 +258,7 @@ class IndexingJob:
                         await self._look()
                     await self._step()
                 except IndexDamaged as error:
-                    await renew_damaged_words(self._store, error)
+                    await renew_damaged(self._store, self._indexes, error)
                     self.look()
             except StoreError as error:
                 _log.info("indexing is postponed: %s", error)
@@ -264,9 +266,10 @@ class IndexingJob:
             await self._wait()
 
     async def _look(self) -> None:
-        if await self._store.read(words_are_worn_out):
-            await self._store.write(renew_words)
         for backlog in self._backlogs:
+            upkeep = backlog.index.upkeep
+            if upkeep is not None and await self._store.read(upkeep.is_worn_out):
+                await self._store.write(upkeep.renew)
             found = await self._store.read_much(workspaces_to_index(backlog.index))
             self._receive()
             now = trio.current_time()
@@ -282,8 +285,8 @@ class IndexingJob:
         if found is not None:
             size = SMALL_BYTES if began - self._changed_at < BUSY_SECONDS else SLICE_BYTES
             done = await index_some(self._store, found.index, [*found.begun], size)
-            if found.index is WORDS:
-                self._removal.wake()
+            if found.index.name in self._removals:
+                self._removals[found.index.name].wake()
             found.begun = {each: found.begun[each] for each in (*done.left, *done.overtaken)}
             took = max(SHORTEST_PAUSE, trio.current_time() - began)
             found.used += took
@@ -292,11 +295,13 @@ class IndexingJob:
 
     def _next_index(self, now: float) -> _PendingIndex | None:
         """Return the index that the next step updates; None when no workspace is due."""
-        links, words = self._backlogs
-        if links.begun and words.begun and min(words.begun.values()) + TURN_SECONDS <= now:
-            return words if words.used < links.used else links
-        links.used = words.used = 0.0
-        return next((each for each in self._backlogs if each.begun), None)
+        begun = [each for each in self._backlogs if each.begun]
+        late = [each for each in begun[1:] if min(each.begun.values()) + TURN_SECONDS <= now]
+        if late:
+            return min((begun[0], *late), key=attrgetter("used"))
+        for each in self._backlogs:
+            each.used = 0.0
+        return begun[0] if begun else None
 
     async def _wait(self) -> None:
         """Wait until a step or a look is due, and receive the changes until then."""

@@ -1,10 +1,8 @@
 """Remove the data of deleted workspaces, purged files and removed accounts in the background."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 
-from octavo.actors.jobs.indexing import renew_damaged_words
 from octavo.actors.jobs.step_loop import StepLoop
-from octavo.features.search.sql.fulltext_index import erase_removed_words
 from octavo.store import IndexDamaged, Script, Store, StoreError
 from octavo.store.queries.audit import erase_clients
 from octavo.store.queries.sweeping import sweep
@@ -15,11 +13,21 @@ class SweepingJob:
 
     Args:
         store: the store to sweep.
+        steps: further scripts, each run when nothing is left for those before it.
+        renew: makes a damaged index anew.
         swept: called when nothing is left; must not wait. Blobs may be without references then.
     """
 
-    def __init__(self, store: Store, swept: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        swept: Callable[[], None],
+        steps: Sequence[Callable[[], Script[bool]]],
+        renew: Callable[[IndexDamaged], Awaitable[None]],
+    ) -> None:
         self._store = store
+        self._steps = (sweep, *steps, erase_clients)
+        self._renew = renew
         self._swept = swept
         self._loop = StepLoop("removal of deleted data", self._step)
 
@@ -33,7 +41,7 @@ class SweepingJob:
 
     async def _step(self) -> bool:
         failed: StoreError | None = None
-        for script in (sweep, erase_removed_words, erase_clients):
+        for script in self._steps:
             try:
                 if await self._write(script()):
                     return True
@@ -52,5 +60,5 @@ class SweepingJob:
         try:
             return await self._store.write(script)
         except IndexDamaged as error:
-            await renew_damaged_words(self._store, error)
+            await self._renew(error)
             return True

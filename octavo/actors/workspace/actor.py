@@ -12,6 +12,7 @@ a single actor.
 import logging
 from collections.abc import Callable, Sequence, Set
 from operator import attrgetter
+from typing import Protocol
 
 import trio
 from greenroom import UNANSWERED, Actor, DirectorySpec, Envelope, Reply
@@ -29,8 +30,13 @@ from octavo.actors.workspace.messages import (
     WorkspaceMessage,
     documents_in,
 )
-from octavo.actors.workspace.planning import PendingPush, Planner, PushVerdicts, WorkspaceState
-from octavo.features.usage.storage import StorageQuota
+from octavo.actors.workspace.planning import (
+    LinkSources,
+    PendingPush,
+    Planner,
+    PushVerdicts,
+    WorkspaceState,
+)
 from octavo.model.files.batch import Batch, portions
 from octavo.model.files.changeset import MAX_OPERATIONS
 from octavo.model.files.image import ObjectId, UploadMissing
@@ -66,6 +72,19 @@ _Request = Envelope[WorkspaceMessage]
 Announce = Callable[[WorkspaceId, Cursor], None]
 
 
+class StorageQuota(Protocol):
+    """Limits the storage of the owners of workspaces."""
+
+    async def remaining(self, workspace_id: WorkspaceId) -> int | None:
+        """Return by how many bytes the files of a workspace may grow; None without a limit.
+
+        It may be negative. Raises `octavo.store.StoreUnavailable`.
+        """
+
+    def grew(self, workspace_id: WorkspaceId, growth: int) -> None:
+        """Count that the files have grown, or shrunk if ``growth`` is negative."""
+
+
 class WorkspaceActor(Actor[WorkspaceMessage]):
     """Accepts the changesets of one workspace and answers queries about its files.
 
@@ -79,6 +98,7 @@ class WorkspaceActor(Actor[WorkspaceMessage]):
         shared: True when other processes change the store; the state is then refreshed before
             each batch.
         documents: the documents of notes and the work on them.
+        links: reads the notes that link to others.
         purged: called when files were purged, or may have been: their contents are left to remove,
             and nothing may hold them; must not block.
         storage: limits the storage of the owners; None for no limits.
@@ -94,6 +114,7 @@ class WorkspaceActor(Actor[WorkspaceMessage]):
         announce: Announce,
         shared: bool,
         documents: DocumentServices,
+        links: LinkSources,
         purged: Callable[[], None] = lambda: None,
         storage: StorageQuota | None = None,
     ) -> None:
@@ -106,7 +127,7 @@ class WorkspaceActor(Actor[WorkspaceMessage]):
         self._purged = purged
         self._storage = storage
         self._cache = documents.cache
-        self._planner = Planner(workspace_id, store, documents, new_id)
+        self._planner = Planner(workspace_id, store, documents, links, new_id)
         # None until the store was read, and after a write of unknown outcome.
         self._state: WorkspaceState | None = None
 
@@ -346,6 +367,7 @@ def workspaces(
     announce: Announce,
     shared: bool,
     documents: DocumentServices,
+    links: LinkSources,
     purged: Callable[[], None] = lambda: None,
     storage: StorageQuota | None = None,
 ) -> DirectorySpec[WorkspaceId, WorkspaceMessage]:
@@ -360,6 +382,7 @@ def workspaces(
             announce=announce,
             shared=shared,
             documents=documents,
+            links=links,
             purged=purged,
             storage=storage,
         )

@@ -5,7 +5,7 @@ with the texts of their notes. What it reads must belong to the cursor of the st
 has another, `PositionMoved` is raised, and the state must be refreshed first.
 """
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -32,8 +32,6 @@ from octavo.actors.workspace.messages import (
     RebuildDocuments,
 )
 from octavo.documents import DocumentBatch
-from octavo.features.links.reading import read_links
-from octavo.features.links.sql.link_rewrite import notes_to_rewrite
 from octavo.model.files.batch import Batch
 from octavo.model.files.changeset import MAX_OPERATIONS, AttachImage, Changeset, content_of, size_of
 from octavo.model.files.image import ObjectId
@@ -245,6 +243,20 @@ class _Loading(NamedTuple):
                 self.batch.begin_anew(file_id, content_id, text, followed)
 
 
+class NotesToRewrite(NamedTuple):
+    """Texts of notes at a cursor, the moved ones included."""
+
+    cursor: Cursor
+    texts: dict[FileId, str]
+
+
+LinkSources = Callable[[WorkspaceId, Mapping[FileId, str]], Awaitable[NotesToRewrite | None]]
+"""Returns the notes that moves of files to new paths may affect; None without the workspace.
+
+Raises `TooManyFiles`, and `octavo.store.StoreUnavailable`.
+"""
+
+
 class Planner:
     """Plans the changesets of one workspace.
 
@@ -255,6 +267,7 @@ class Planner:
         workspace_id: the workspace.
         store: the store of the workspace.
         documents: the documents of notes and the work on them.
+        links: reads the notes that link to others.
         new_id: returns an id for a revision.
     """
 
@@ -263,8 +276,10 @@ class Planner:
         workspace_id: WorkspaceId,
         store: Store,
         documents: DocumentServices,
+        links: LinkSources,
         new_id: Callable[[], str],
     ) -> None:
+        self._links = links
         self._id = workspace_id
         self._store = store
         self._documents = documents
@@ -409,7 +424,7 @@ class Planner:
         )
         if not moving:
             return {}
-        found = await read_links(self._store, self._id, notes_to_rewrite(self._id, moving))
+        found = await self._links(self._id, moving)
         if found is None:
             raise WorkspaceGone
         if found.cursor != state.cursor:

@@ -8,6 +8,7 @@ from octavo.model.access.refusal import AccountMissing
 from octavo.settings import Settings
 from octavo.store import StoreError
 from octavo.store.engine import open_engine
+from octavo.store.listeners import NO_LISTENERS
 
 
 class RecoveryRefused(Exception):
@@ -21,7 +22,7 @@ async def recover(settings: Settings, address: str) -> str:
     """
     parsed = usable_address(address)
     try:
-        async with open_engine(settings, random=jitter, serving=False) as engine:
+        async with open_engine(settings, NO_LISTENERS, random=jitter, serving=False) as engine:
             _, token = await create_reset_token(
                 command_audit(engine.store), parsed, now=now, new_token=new_entropy
             )

@@ -33,6 +33,7 @@ from octavo.model.access.refusal import AccountMissing
 from octavo.settings import Settings
 from octavo.store import StoreError
 from octavo.store.engine import open_engine
+from octavo.store.listeners import Listeners
 
 
 class AccountCommandFailed(Exception):
@@ -129,13 +130,16 @@ class AccountCommands:
         )
 
 
-async def run_beside(settings: Settings, command: AccountCommand) -> AccountCommandResult:
+async def run_beside(
+    settings: Settings, listeners: Listeners, command: AccountCommand
+) -> AccountCommandResult:
     """Carry out a command in the database itself, as no server runs with the data folder.
 
-    Other servers on a PostgreSQL database are notified. Raises `AccountCommandFailed`.
+    ``listeners`` is what features do in its transactions. Other servers on a PostgreSQL database
+    are notified. Raises `AccountCommandFailed`.
     """
     try:
-        async with open_engine(settings, random=jitter, serving=False) as engine:
+        async with open_engine(settings, listeners, random=jitter, serving=False) as engine:
             store = engine.store
             audit = command_audit(store)
             # Nothing is cached or listened to here.

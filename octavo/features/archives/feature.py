@@ -2,6 +2,7 @@
 
 from octavo.access.entropy import elapsed, new_id, now
 from octavo.features.accounts.feature import Accounts
+from octavo.features.archives import sql
 from octavo.features.archives.api.exports import ExportOperations
 from octavo.features.archives.api.imports import ImportOperations
 from octavo.features.archives.archive_work import ArchiveWork, archive_workers
@@ -16,8 +17,16 @@ from octavo.features.images.feature import Images
 from octavo.features.legal.feature import Legal
 from octavo.features.usage.feature import Usage
 from octavo.kernel import Feature, Kernel, Parts, worker
+from octavo.store.listeners import Listeners
 
-FEATURE = Feature("archives")
+FEATURE = Feature(
+    "archives",
+    listeners=Listeners(
+        workspace_deleted=[sql.end_imports_of_workspace],
+        account_removing=[sql.end_imports_of_account],
+    ),
+    expired_blobs=[sql.expire_imports],
+)
 
 
 def archives_feature(

@@ -24,7 +24,9 @@ from octavo.features.usage.feature import Usage
 from octavo.kernel import Feature, Kernel, Parts, worker
 from octavo.settings import Settings
 from octavo.store import Store
+from octavo.store.listeners import Listeners
 from octavo.store.queries.expiry import RECEIPT_DAYS
+from octavo.store.queries.sweeping import rows_of
 
 
 def pruning(retention: Retention) -> RetentionStep:
@@ -66,6 +68,7 @@ def retention_of(settings: Settings) -> Retention:
 
 FEATURE = Feature(
     "history",
+    listeners=Listeners(workspace_sweeping=[rows_of("restorations", "id")]),
     retention=lambda settings: [
         removal(restorations.expire, RECEIPT_DAYS),
         pruning(retention_of(settings)),

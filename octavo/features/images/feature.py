@@ -3,14 +3,26 @@
 from dataclasses import dataclass
 
 from octavo.access.entropy import new_entropy, new_id, now
+from octavo.features.images import sql
 from octavo.features.images.blob_writer import BlobWriter
 from octavo.features.images.image_work import ImageWork, image_workers
 from octavo.features.images.thumbnails import Thumbnails
 from octavo.features.images.uploading import ImageUploads
 from octavo.features.usage.feature import Usage
 from octavo.kernel import Feature, Kernel, Parts, worker
+from octavo.store.listeners import Listeners
 
-FEATURE = Feature("images")
+ATTACHING_SECONDS = 3600.0
+"""Seconds for which an expired upload is kept: a change that attaches it may be under way."""
+
+FEATURE = Feature(
+    "images",
+    listeners=Listeners(
+        workspace_deleted=[sql.end_uploads_of_workspace],
+        account_removing=[sql.end_uploads_of_account],
+    ),
+    expired_blobs=[lambda now: sql.expire(now - int(ATTACHING_SECONDS * 1000))],
+)
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,15 @@
 """The part of the service that lists links between notes."""
 
 from octavo.features.links.api import LinkOperations
+from octavo.features.links.sql.link_index import LINKS, remove_links, remove_some_links
 from octavo.kernel import Feature, Kernel, Parts
+from octavo.store.listeners import Listeners
 
-FEATURE = Feature("links")
+FEATURE = Feature(
+    "links",
+    listeners=Listeners(files_purged=[remove_links], workspace_sweeping=[remove_some_links]),
+    indexes=[LINKS],
+)
 
 
 def links_feature(kernel: Kernel) -> Parts:

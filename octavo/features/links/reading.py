@@ -1,12 +1,16 @@
 """Read links at a position, and index what is behind it."""
 
+from collections.abc import Mapping
+
 import trio
-from octavo_rules.identity import WorkspaceId
+from octavo_rules.identity import FileId, WorkspaceId
 
 from octavo.actors.jobs import indexing
+from octavo.actors.workspace.planning import LinkSources, NotesToRewrite
+from octavo.features.links.sql.link_index import LINKS
+from octavo.features.links.sql.link_rewrite import notes_to_rewrite
 from octavo.features.links.sql.link_view import LinksOutdated
 from octavo.store import Script, Store, StoreUnavailable
-from octavo.store.queries.index_backlog import LINKS
 from octavo.store.transaction import T
 
 
@@ -28,3 +32,14 @@ async def read_links(store: Store, workspace_id: WorkspaceId, query: Script[T]) 
             raise StoreUnavailable(
                 "The links of the workspace are still being indexed; try again soon."
             )
+
+
+def link_sources(store: Store) -> LinkSources:
+    """Return what reads the notes that moves may affect, for the actors of workspaces."""
+
+    async def sources(
+        workspace_id: WorkspaceId, moving: Mapping[FileId, str]
+    ) -> NotesToRewrite | None:
+        return await read_links(store, workspace_id, notes_to_rewrite(workspace_id, moving))
+
+    return sources

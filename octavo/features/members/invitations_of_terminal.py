@@ -8,6 +8,7 @@ from octavo.model.access.account import parse_address
 from octavo.settings import Settings
 from octavo.store import Store, StoreError
 from octavo.store.engine import open_engine
+from octavo.store.listeners import NO_LISTENERS
 
 
 class InvitationRefused(Exception):
@@ -30,7 +31,7 @@ async def invite(settings: Settings, *, administrator: bool, address: str | None
         sentence = str(error)
         raise InvalidAddress(f"{sentence[0].lower()}{sentence[1:].removesuffix('.')}") from None
     try:
-        async with open_engine(settings, random=jitter, serving=False) as engine:
+        async with open_engine(settings, NO_LISTENERS, random=jitter, serving=False) as engine:
             return await invitations.invite(
                 command_audit(engine.store),
                 now=now,

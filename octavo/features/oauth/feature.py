@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from octavo_rules.identity import AccountId
+
 from octavo.access.entropy import new_entropy, new_id, now
 from octavo.actors.jobs.retention import removal
 from octavo.features.accounts.feature import Accounts
@@ -11,6 +13,8 @@ from octavo.features.oauth.api.oauth import OAuthOperations
 from octavo.features.oauth.sql import oauth_clients, oauth_grants
 from octavo.http.lazy import LazyValue
 from octavo.kernel import Feature, Kernel, Parts
+from octavo.store.listeners import Listeners
+from octavo.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from octavo.features.oauth.client_documents import Fetch
@@ -26,8 +30,14 @@ UNUSED_CLIENT_DAYS = 1
 ENDED_CLIENT_DAYS = 30
 """Days that a client is kept, with its registration, after its last access has ended."""
 
+
+async def _revoke_grants(transaction: Transaction, account_id: AccountId) -> None:
+    await oauth_grants.revoke_all(account_id)(transaction)
+
+
 FEATURE = Feature(
     "oauth",
+    listeners=Listeners(access_ended=[_revoke_grants]),
     retention=lambda _: [
         removal(oauth_grants.expire),
         removal(oauth_clients.expire, UNUSED_CLIENT_DAYS),

@@ -22,11 +22,13 @@ from octavo.features.publishing.renderings import Renderings, render_workers
 from octavo.features.publishing.reports import LinkReports
 from octavo.features.publishing.signing import ReportAddresses, Tickets
 from octavo.features.publishing.sql import publications
+from octavo.features.publishing.sql.folder_links import follow_folders
 from octavo.features.publishing.views import PublishedPages
 from octavo.features.publishing.workspace_maps import WorkspaceMaps
 from octavo.features.usage.feature import Usage
 from octavo.http.lazy import LazyValue
 from octavo.kernel import Feature, Kernel, Parts, worker
+from octavo.store.listeners import Listeners
 
 if TYPE_CHECKING:
     from octavo.http.pages.page_registry import PageRegistry
@@ -34,7 +36,13 @@ if TYPE_CHECKING:
 LINK_DAYS = 90
 """Days that a published link is kept after it was revoked or has expired."""
 
-FEATURE = Feature("publishing", retention=lambda _: [removal(publications.expire, LINK_DAYS)])
+FEATURE = Feature(
+    "publishing",
+    listeners=Listeners(
+        committing=[follow_folders], account_removing=[publications.forget_creator]
+    ),
+    retention=lambda _: [removal(publications.expire, LINK_DAYS)],
+)
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,23 @@ from dataclasses import dataclass
 
 from octavo.features.search.api import SearchOperations
 from octavo.features.search.note_search import MAX_BYTES, SearchedTexts
+from octavo.features.search.sql import fulltext_index
 from octavo.features.usage.feature import Usage
 from octavo.kernel import Feature, Kernel, Parts
+from octavo.store.listeners import Listeners
 
-FEATURE = Feature("search")
+FEATURE = Feature(
+    "search",
+    listeners=Listeners(
+        files_moving=[fulltext_index.keep_indexed_paths],
+        files_purged=[fulltext_index.remove_notes],
+        texts_sweeping=[fulltext_index.remove_words_first],
+        texts_swept=[fulltext_index.request_erasure],
+        workspace_sweeping=[fulltext_index.remove_some_notes],
+    ),
+    indexes=[fulltext_index.WORDS],
+    sweeps=[fulltext_index.erase_removed_words],
+)
 
 
 @dataclass(frozen=True)

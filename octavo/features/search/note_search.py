@@ -9,15 +9,16 @@ from typing import NamedTuple, Protocol, TypeVar
 import trio
 from octavo_rules.identity import RevisionId, WorkspaceId
 
-from octavo.actors.jobs.indexing import catch_up, renew_damaged_words
+from octavo.actors.jobs.indexing import catch_up, renew_damaged
 from octavo.features.search.rules import Ranked, finders_of, ranked
+from octavo.features.search.sql.fulltext_index import WORDS
 from octavo.features.search.sql.searching import candidates
 from octavo.model.files.confinement import Confinement
 from octavo.model.search.query import ANY_HEAD, HeadFilter, Query
 from octavo.model.search.searched_text import SearchedText
 from octavo.store import IndexDamaged, Store, StoreUnavailable
 from octavo.store.content_cache import ContentCache
-from octavo.store.queries.index_backlog import WORDS, workspaces_to_index
+from octavo.store.queries.index_backlog import workspaces_to_index
 
 # A revision has one text and one path.
 MAX_BYTES = 16 * 1024 * 1024
@@ -112,7 +113,7 @@ class NoteSearch:
                     # Another search may have renewed it.
                     found = await self._store.read_much(script)
                 except IndexDamaged as error:
-                    await renew_damaged_words(self._store, error)
+                    await renew_damaged(self._store, [WORDS], error)
                     complete = await catch_up(self._store, WORDS, where.workspaces)
                     found = await self._store.read_much(script)
         if complete and not found.candidates:

@@ -4,11 +4,19 @@ from octavo.access.entropy import new_id
 from octavo.features.accounts.feature import Accounts
 from octavo.features.sync.api import SyncOperations
 from octavo.features.sync.notices import PATH, NoticeOperations, NoticeSocket, NoticeStreams
+from octavo.features.sync.purges import record_purges
 from octavo.features.usage.feature import Usage
 from octavo.kernel import Feature, Kernel, Parts, worker
+from octavo.store.listeners import Listeners
+from octavo.store.queries.sweeping import rows_of
 from octavo.ws.notice_stream import SUBPROTOCOL
 
-FEATURE = Feature("sync")
+FEATURE = Feature(
+    "sync",
+    listeners=Listeners(
+        files_purged=[record_purges], workspace_sweeping=[rows_of("folder_purges", "file")]
+    ),
+)
 
 
 def sync_feature(kernel: Kernel, usage: Usage, accounts: Accounts) -> Parts:

@@ -10,6 +10,7 @@ import trio
 
 from octavo.store.errors import StatementInvalid, StoreUnavailable
 from octavo.store.fair_turns import FairTurns, working_for
+from octavo.store.listeners import NO_LISTENERS, Listeners
 from octavo.store.migrations import NEWEST, shipped
 from octavo.store.postgres.bridge import Bridge, open_bridge, time_limit, ungrouped
 from octavo.store.postgres.connection import Connections, PooledConnection, beginning, connect
@@ -67,8 +68,14 @@ class PostgresStore:
     """
 
     def __init__(
-        self, url: str, bridge: Bridge, random: Callable[[], float], connections: int
+        self,
+        url: str,
+        bridge: Bridge,
+        random: Callable[[], float],
+        connections: int,
+        listeners: Listeners,
     ) -> None:
+        self._listeners = listeners
         self._url = url
         self._bridge = bridge
         self._random = random
@@ -156,7 +163,9 @@ class PostgresStore:
                     # The server was restarted since it was last used.
                     raise Conflict(f"the connection was lost: {message_of(error)}") from error
                 raise failure(error) from error
-            result = await self._drive(script, PostgresTransaction(connection, reading=reading))
+            result = await self._drive(
+                script, PostgresTransaction(connection, self._listeners, reading=reading)
+            )
             attempt.committing = True
             try:
                 await connection.execute("COMMIT")
@@ -272,12 +281,17 @@ async def _roll_back(connection: PooledConnection) -> bool:
 
 @asynccontextmanager
 async def open_postgres(
-    url: str, *, random: Callable[[], float], connections: int = CONNECTIONS
+    url: str,
+    listeners: Listeners = NO_LISTENERS,
+    *,
+    random: Callable[[], float],
+    connections: int = CONNECTIONS,
 ) -> AsyncIterator[PostgresStore]:
     """Open the database at ``url``, with the newest schema, for the block.
 
     Args:
         url: as libpq has it: ``postgresql://user:password@host:port/database``.
+        listeners: what features do in each transaction.
         random: returns random numbers within [0, 1), for pauses.
         connections: the maximum number of connections, without those of listeners; one holder
             (`octavo.store.fair_turns`) uses half of them.
@@ -291,7 +305,7 @@ async def open_postgres(
     """
     with ungrouped():
         async with open_bridge() as bridge:
-            store = PostgresStore(url, bridge, random, connections)
+            store = PostgresStore(url, bridge, random, connections, listeners)
             await bridge.run(store.make_ready())
             try:
                 yield store

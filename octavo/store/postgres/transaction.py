@@ -6,6 +6,7 @@ from copy import copy
 from octavo.model.search.tokens import tag_of
 from octavo.store.compression import undamaged
 from octavo.store.errors import StatementInvalid, StoreError
+from octavo.store.listeners import NO_LISTENERS, Listeners
 from octavo.store.postgres.connection import PooledConnection
 from octavo.store.postgres.failures import FAILURES, commit_failure, failure
 from octavo.store.postgres.saves import SAVE, arguments_of
@@ -53,15 +54,22 @@ class PostgresTransaction:
         single: whether it has one statement at most (`single_statement`).
 
     Attributes:
+        listeners: what features do in it.
         failure: what ended the transaction early; its statements raise copies of it from then on:
             it would refer to the frames that it passed, which refer to the transaction.
     """
 
-    __slots__ = ("_begun", "_connection", "_reading", "_single", "failure")
+    __slots__ = ("_begun", "_connection", "_reading", "_single", "failure", "listeners")
 
     def __init__(
-        self, connection: PooledConnection, *, reading: bool, single: bool = False
+        self,
+        connection: PooledConnection,
+        listeners: Listeners = NO_LISTENERS,
+        *,
+        reading: bool,
+        single: bool = False,
     ) -> None:
+        self.listeners = listeners
         self._connection = connection
         self._reading = reading
         self._single = single

@@ -18,9 +18,6 @@ from octavo_rules.identity import (
     WorkspaceId,
 )
 
-from octavo.features.publishing.sql.folder_links import follow_folders
-from octavo.features.search.sql.fulltext_index import keep_indexed_paths, unindex_files
-from octavo.features.sync.purges import record_purges
 from octavo.model.files.changeset import Outcome
 from octavo.model.files.image import UploadedImage
 from octavo.model.files.plan import Change, Plan, may_move
@@ -189,7 +186,8 @@ def commit_changesets(
         await _insert_receipts(transaction, workspace, plans, now)
         if changed:
             await notify_change(transaction, workspace_id, reached)
-        await follow_folders(transaction, workspace_id, workspace, plans)
+        for before_commit in transaction.listeners.committing:
+            await before_commit(transaction, workspace_id, workspace, plans)
         await store_changes(
             transaction, workspace, changed, last_file - created, texts, preserve=read
         )
@@ -199,8 +197,8 @@ def commit_changesets(
             raise PositionMoved
         if "purged" in outcomes:
             purged = [change.head.file_id for change in changed if change.outcome == "purged"]
-            await unindex_files(transaction, workspace_id, purged)
-            await record_purges(transaction, workspace_id, workspace, purged)
+            for before_erasure in transaction.listeners.files_purged:
+                await before_erasure(transaction, workspace_id, workspace, purged)
             await delete_documents(transaction, workspace, purged)
             files = [(workspace, file_id) for file_id in purged]
             await execute_each(transaction, _QUEUE_CONTENTS_FOR_SWEEPING, files)
@@ -416,6 +414,7 @@ async def _replace_heads(
     places = {row[0]: row[1:] for row in found}
     in_place: list[tuple[Value, ...]] = []
     moved: list[tuple[Value, ...]] = []
+    moving: list[FileId] = []
     for change, row in zip(changes, rows, strict=True):
         head = change.head
         state, path, revision_id = places.get(head.file_id, ("", "", None))
@@ -423,8 +422,12 @@ async def _replace_heads(
             raise HeadReplaced
         same = (state, path) == (head.state, head.path)
         (in_place if same else moved).append(row)
+        if not same:
+            moving.append(head.file_id)
     await execute_each(transaction, _REPLACE_IN_PLACE, in_place)
-    await keep_indexed_paths(transaction, workspace, [row[1] for row in moved])
+    if moved:
+        for before_move in transaction.listeners.files_moving:
+            await before_move(transaction, workspace, moving)
     await execute_each(transaction, _REPLACE_AND_MOVE, moved)
 
 

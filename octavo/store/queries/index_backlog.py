@@ -22,8 +22,6 @@ from typing import Generic, NamedTuple, TypeVar
 
 from octavo_rules.identity import FileId, WorkspaceId
 
-from octavo.features.links.sql.link_index import LinkKeys, index_links, keys_of
-from octavo.features.search.sql.fulltext_index import index_words
 from octavo.model.files.feed import page_end
 from octavo.model.files.revision import Revision
 from octavo.store.queries.revision_rows import COLUMNS, WORKSPACE, revision_of
@@ -51,23 +49,40 @@ Returns whether all is indexed; otherwise it is to be called again.
 
 
 @dataclass(frozen=True, slots=True)
+class Upkeep:
+    """What an index requires besides its updates.
+
+    Attributes:
+        is_left: returns whether `remove` has something to do.
+        remove: returns a script that removes some former entries, and whether more are left.
+        is_worn_out: returns whether the index is to be made anew.
+        renew: empties the index, even if it is damaged, and has all files indexed anew.
+    """
+
+    is_left: Script[bool]
+    remove: Callable[[], Script[bool]]
+    is_worn_out: Script[bool]
+    renew: Script[None]
+
+
+@dataclass(frozen=True, slots=True)
 class FileIndex(Generic[E]):
-    """An index of files that follows their commits; ``name`` is that of its cursors."""
+    """An index of files that follows their commits.
+
+    Attributes:
+        name: that of its cursors.
+        extract: see `Extract`.
+        update: see `Update`.
+        quiet: seconds without a change of a workspace after which its files are indexed.
+        upkeep: None for an index that requires none.
+    """
 
     name: str
     extract: Extract[E]
     update: Update[E]
+    quiet: float
+    upkeep: Upkeep | None = None
 
-
-async def _heads_alone(
-    transaction: Transaction, workspace_id: WorkspaceId, live: Mapping[FileId, Revision]
-) -> Mapping[FileId, Revision]:
-    # The engine extracts the words when it stores them.
-    return live
-
-
-LINKS: FileIndex[LinkKeys] = FileIndex("links", keys_of, index_links)
-WORDS: FileIndex[Revision] = FileIndex("words", _heads_alone, index_words)
 
 # The first change of a workspace has the position 1.
 _WAITING = """

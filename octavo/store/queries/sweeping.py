@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
-from octavo_rules.identity import WorkspaceId
-
-from octavo.features.search.sql.fulltext_index import (
-    remove_some_words,
-    request_erasure,
-    unindex_some,
-    words_are_left,
-)
 from octavo.model.files.feed import page_end
 from octavo.store.queries.contents import delete_contents
 from octavo.store.transaction import Row, Script, Transaction
@@ -20,13 +12,32 @@ MAX_ROWS = 500
 MAX_BYTES = 2 * 1024 * 1024
 """Of text that is deleted in one step, except for a single longer one."""
 
+
+def rows_of(table: str, key: str) -> Callable[[Transaction, int], Awaitable[bool]]:
+    """Return a function that deletes some rows of a workspace, which has a number.
+
+    ``key`` is a column of ``table``, unique in a workspace or nearly so. The function returns
+    whether there were any.
+    """
+
+    async def delete_some(transaction: Transaction, workspace: int) -> bool:
+        deleted = await transaction.execute(
+            f"DELETE FROM {table} WHERE workspace = $1 AND {key} IN"
+            f" (SELECT {key} FROM {table} WHERE workspace = $1 LIMIT $2)",
+            workspace,
+            MAX_ROWS,
+        )
+        return deleted > 0
+
+    return delete_some
+
+
 _REST = (
     ("document_updates", "file"),
     ("documents", "file"),
     ("receipts", "mutation_id"),
-    ("restorations", "id"),
-    ("folder_purges", "file"),
     ("removed_marks", "position"),
+    ("index_cursors", "name"),
 )
 _OF_FILES = "SELECT content, size FROM purged_contents LIMIT $1"
 # Of a text, the row counts that belongs to the revision which brought it.
@@ -41,10 +52,9 @@ def sweep() -> Script[bool]:
     """Delete some rows; return whether there may be more. Two calls at once do no harm."""
 
     async def sweep_some(transaction: Transaction) -> bool:
-        # The index may need the texts to remove words.
-        if await words_are_left(transaction):
-            await remove_some_words()(transaction)
-            return True
+        for before_texts in transaction.listeners.texts_sweeping:
+            if await before_texts(transaction):
+                return True
         return await _sweep_files(transaction) or await _sweep_workspace(transaction)
 
     return sweep_some
@@ -58,7 +68,8 @@ async def _sweep_files(transaction: Transaction) -> bool:
     await transaction.execute_many(
         "DELETE FROM purged_contents WHERE content = $1", [(row[0],) for row in rows]
     )
-    await request_erasure(transaction)
+    for after_texts in transaction.listeners.texts_swept:
+        await after_texts(transaction)
     return True
 
 
@@ -69,8 +80,9 @@ async def _sweep_workspace(transaction: Transaction) -> bool:
     if found is None:
         return False
     workspace = found[1]
-    if await unindex_some(transaction, WorkspaceId(found[0])):
-        return True
+    for before_files in transaction.listeners.workspace_sweeping:
+        if await before_files(transaction, workspace):
+            return True
     for table, names in _KEYS:
         sql = _OF_WORKSPACE.format(key=", ".join(names), table=table)
         rows = _step(await transaction.fetch_all(sql, workspace, MAX_ROWS))
@@ -82,14 +94,8 @@ async def _sweep_workspace(transaction: Transaction) -> bool:
                 [(workspace, *row[2:]) for row in rows],
             )
             return True
-    for table, name in _REST:
-        deleted = await transaction.execute(
-            f"DELETE FROM {table} WHERE workspace = $1 AND {name} IN"
-            f" (SELECT {name} FROM {table} WHERE workspace = $1 LIMIT $2)",
-            workspace,
-            MAX_ROWS,
-        )
-        if deleted:
+    for table, key in _REST:
+        if await rows_of(table, key)(transaction, workspace):
             return True
     await transaction.execute("DELETE FROM deleted_workspaces WHERE id = $1::uuid", found[0])
     return True

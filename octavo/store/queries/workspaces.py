@@ -7,8 +7,6 @@ from typing import NamedTuple, cast
 
 from octavo_rules.identity import AccountId, Cursor, WorkspaceId
 
-from octavo.features.archives import sql as imports
-from octavo.features.images import sql as uploads
 from octavo.model.access.refusal import AccountGone
 from octavo.model.workspace import MAX_OWNED, Role, TooManyWorkspaces, Workspace
 from octavo.store.queries import accounts as account_rows
@@ -132,8 +130,8 @@ def delete(workspace_id: WorkspaceId) -> Script[bool]:
         if moved != 1:
             return False
         await transaction.execute("DELETE FROM workspaces WHERE id = $1::uuid", workspace_id)
-        await uploads.end_uploads_of_workspace(transaction, workspace_id)
-        await imports.end_imports_of_workspace(transaction, workspace_id)
+        for after_deletion in transaction.listeners.workspace_deleted:
+            await after_deletion(transaction, workspace_id)
         await notify_deletion(transaction, workspace_id)
         return True
 

@@ -8,6 +8,7 @@ from typing import Any
 from outcome import Error, Outcome, Value
 
 from octavo.store.errors import IndexDamaged, StoreError, StoreUnavailable
+from octavo.store.listeners import Listeners
 from octavo.store.sqlite.failures import STATEMENT_ERRORS, commit_failure, failure
 from octavo.store.sqlite.statement import Statements
 from octavo.store.sqlite.transaction import SqliteTransaction
@@ -17,7 +18,10 @@ Outcomes = list[Outcome[Any]]
 
 
 def perform(
-    connection: sqlite3.Connection, statements: Statements, scripts: Sequence[Script[Any]]
+    connection: sqlite3.Connection,
+    statements: Statements,
+    listeners: Listeners,
+    scripts: Sequence[Script[Any]],
 ) -> Outcomes:
     """Begin a transaction and run each script in it; return the result or exception of each.
 
@@ -31,12 +35,12 @@ def perform(
     """
     outcomes: Outcomes = []
     try:
-        if not _run_bare(connection, statements, scripts, outcomes):
+        if not _run_bare(connection, statements, listeners, scripts, outcomes):
             roll_back(connection)
             _begin(connection)
             outcomes.clear()
             for script in scripts:
-                _run_in_savepoint(connection, statements, script, outcomes)
+                _run_in_savepoint(connection, statements, listeners, script, outcomes)
     except BaseException:
         roll_back(connection)
         raise
@@ -46,6 +50,7 @@ def perform(
 def _run_bare(
     connection: sqlite3.Connection,
     statements: Statements,
+    listeners: Listeners,
     scripts: Sequence[Script[Any]],
     outcomes: Outcomes,
 ) -> bool:
@@ -57,7 +62,7 @@ def _run_bare(
     _begin(connection)
     for script in scripts:
         changes = connection.total_changes
-        outcomes.append(_run(connection, statements, script))
+        outcomes.append(_run(connection, statements, listeners, script))
         leaves_changes = connection.total_changes != changes and len(scripts) > 1
         # Not by isinstance, which calls a function of its abstract class.
         if leaves_changes and type(outcomes[-1]) is Error:
@@ -75,12 +80,13 @@ def _begin(connection: sqlite3.Connection) -> None:
 def _run_in_savepoint(
     connection: sqlite3.Connection,
     statements: Statements,
+    listeners: Listeners,
     script: Script[Any],
     outcomes: Outcomes,
 ) -> None:
     try:
         connection.execute("SAVEPOINT script")
-        outcomes.append(_run(connection, statements, script))
+        outcomes.append(_run(connection, statements, listeners, script))
         if isinstance(outcomes[-1], Error):
             connection.execute("ROLLBACK TO script")
         connection.execute("RELEASE script")
@@ -89,9 +95,12 @@ def _run_in_savepoint(
 
 
 def _run(
-    connection: sqlite3.Connection, statements: Statements, script: Script[Any]
+    connection: sqlite3.Connection,
+    statements: Statements,
+    listeners: Listeners,
+    script: Script[Any],
 ) -> Outcome[Any]:
-    transaction = SqliteTransaction(connection, statements)
+    transaction = SqliteTransaction(connection, statements, listeners)
     try:
         result = transaction.drive(script)
     except Exception as error:

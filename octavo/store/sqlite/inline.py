@@ -11,6 +11,7 @@ import trio
 from outcome import Value
 
 from octavo.store.errors import StoreError
+from octavo.store.listeners import NO_LISTENERS, Listeners
 from octavo.store.migrations import shipped
 from octavo.store.sqlite.batch import Outcomes, all_failed, commit, perform, roll_back
 from octavo.store.sqlite.connection import connect, require_sqlite
@@ -107,7 +108,13 @@ class InlineStore:
     It blocks the event loop while it works: it is meant for tests and for commands.
     """
 
-    def __init__(self, path: Path | None, fault_point: FaultPoint | None = None) -> None:
+    def __init__(
+        self,
+        path: Path | None,
+        fault_point: FaultPoint | None = None,
+        listeners: Listeners = NO_LISTENERS,
+    ) -> None:
+        self._listeners = listeners
         require_sqlite()
         self._in_memory = path is None
         self._connection = connect(path) if path is not None else memory_databases().open()
@@ -160,7 +167,7 @@ class InlineStore:
         """
         async with self._free:
             try:
-                outcomes = perform(self._connection, _statements(), scripts)
+                outcomes = perform(self._connection, _statements(), self._listeners, scripts)
                 await self._pass("store.before_commit")
                 if any(isinstance(outcome, Value) for outcome in outcomes):
                     commit(self._connection)
@@ -215,13 +222,19 @@ def _reading_statements() -> _ReadingStatements:
     return _ReadingStatements()
 
 
-def open_inline(path: Path | None = None, fault_point: FaultPoint | None = None) -> InlineStore:
+def open_inline(
+    path: Path | None = None,
+    fault_point: FaultPoint | None = None,
+    listeners: Listeners = NO_LISTENERS,
+) -> InlineStore:
     """Open the database at ``path``, or a new one in memory, and migrate its schema.
+
+    ``listeners`` is what features do in each transaction.
 
     Raises:
         StoreUnusable: SQLite is too old, or the database is newer than this version of Octavo.
     """
-    store = InlineStore(path, fault_point)
+    store = InlineStore(path, fault_point, listeners)
     try:
         store.migrate()
     except StoreError:

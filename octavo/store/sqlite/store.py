@@ -11,6 +11,7 @@ from typing import Any
 import trio
 
 from octavo.store.errors import StoreOutdated, StoreUnavailable, StoreUnusable
+from octavo.store.listeners import NO_LISTENERS, Listeners
 from octavo.store.migrations import shipped
 from octavo.store.sqlite.batch import Outcomes
 from octavo.store.sqlite.connection import connect, prepare_file, require_sqlite
@@ -37,9 +38,9 @@ class SqliteStore:
     Callers should batch concurrent writes (`write_batch`).
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, listeners: Listeners = NO_LISTENERS) -> None:
         self._path = path
-        self._writer = Writer(partial(connect, path))
+        self._writer = Writer(partial(connect, path), listeners)
         self._reader: Reader | None = None
         self._readers = ReaderPool(partial(connect, path, reading=True), READ_THREADS)
         self._closed = False
@@ -111,7 +112,11 @@ class SqliteStore:
 
 @asynccontextmanager
 async def open_sqlite(
-    folder: Path, *, check: bool = True, migrating: bool = True
+    folder: Path,
+    listeners: Listeners = NO_LISTENERS,
+    *,
+    check: bool = True,
+    migrating: bool = True,
 ) -> AsyncIterator[SqliteStore]:
     """Open the database in ``folder``, with the newest schema, for the block.
 
@@ -119,6 +124,7 @@ async def open_sqlite(
 
     Args:
         folder: created if it does not exist, with access for this user only.
+        listeners: what features do in each transaction.
         check: check the integrity of the database first.
         migrating: migrate the schema to the newest version; no other process may use the folder.
 
@@ -132,7 +138,7 @@ async def open_sqlite(
     """
     path = await trio.to_thread.run_sync(prepare_file, folder)
     await trio.to_thread.run_sync(_make_ready, path, check, migrating)
-    store = SqliteStore(path)
+    store = SqliteStore(path, listeners)
     try:
         yield store
     finally:

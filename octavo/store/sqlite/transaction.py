@@ -9,6 +9,7 @@ from typing import NoReturn
 from octavo.store.compression import undamaged
 from octavo.store.errors import StatementInvalid, StoreError
 from octavo.store.identifiers import with_text, with_texts
+from octavo.store.listeners import NO_LISTENERS, Listeners
 from octavo.store.sqlite.failures import STATEMENT_ERRORS, failure
 from octavo.store.sqlite.search import (
     CLEAR,
@@ -55,15 +56,22 @@ class SqliteTransaction:
     """The statements of one script. The caller begins and ends the transaction.
 
     Attributes:
+        listeners: what features do in it.
         failure: what ended the transaction early; its statements raise copies of it from then on:
             it would refer to the frames that it passed, which refer to the transaction.
     """
 
-    __slots__ = ("_connection", "_reading", "_statements", "failure")
+    __slots__ = ("_connection", "_reading", "_statements", "failure", "listeners")
 
     def __init__(
-        self, connection: sqlite3.Connection, statements: Statements, *, reading: bool = False
+        self,
+        connection: sqlite3.Connection,
+        statements: Statements,
+        listeners: Listeners = NO_LISTENERS,
+        *,
+        reading: bool = False,
     ) -> None:
+        self.listeners = listeners
         self._connection = connection
         self._statements = statements
         self._reading = reading

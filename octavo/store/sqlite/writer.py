@@ -15,6 +15,7 @@ import trio
 from outcome import Outcome, Value, capture
 
 from octavo.store.errors import StoreError, StoreUnavailable
+from octavo.store.listeners import NO_LISTENERS, Listeners
 from octavo.store.sqlite.batch import Outcomes, all_failed, commit, perform, roll_back
 from octavo.store.sqlite.failures import failure
 from octavo.store.sqlite.statement import Statements
@@ -43,10 +44,14 @@ class Writer:
 
     Args:
         connect: opens a connection for writing; called in the thread, and again after each failure.
+        listeners: what features do in each transaction.
     """
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+    def __init__(
+        self, connect: Callable[[], sqlite3.Connection], listeners: Listeners = NO_LISTENERS
+    ) -> None:
         self._connect = connect
+        self._listeners = listeners
         self._run = trio.lowlevel.current_trio_token()
         self._connection: sqlite3.Connection | None = None
         self._statements = Statements()
@@ -99,7 +104,7 @@ class Writer:
         try:
             if self._connection is None:
                 self._connection = self._open()
-            outcomes = perform(self._connection, self._statements, scripts)
+            outcomes = perform(self._connection, self._statements, self._listeners, scripts)
             if Value in [type(outcome) for outcome in outcomes]:
                 commit(self._connection)
             else:

@@ -8,14 +8,16 @@ import trio
 from octavo_rules.identity import Digest
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from octavo.actors.jobs.blob_collection import ATTACHING_SECONDS, BlobCollectionJob
 from octavo.actors.jobs.step_loop import POLL_SECONDS
 from octavo.features.archives import sql as imports
 from octavo.features.images import sql as uploads
+from octavo.features.images.feature import ATTACHING_SECONDS
 from octavo.model.files.image import ObjectId, UploadedImage
+from octavo.service.features import blob_collection
 from octavo.store.blobs import BlobKey, BlobsUnavailable, blob_key
 from octavo.store.queries import blobs
-from octavo.store.sqlite import InlineStore, open_inline
+from octavo.store.sqlite import InlineStore
+from tests.fakes.stores import open_inline
 from tests.fakes.workspace_rig import ANN, VAULT, create_workspace
 
 DIGEST = Digest("ab" * 32)
@@ -65,7 +67,7 @@ async def test_blob_without_use_is_deleted_once(
 ) -> None:
     kept = Blobs()
     await engine.write(blobs.reserve([blobs.NewBlob(KEY, DIGEST, 1, 0)], give_up_at=0))
-    nursery.start_soon(BlobCollectionJob(engine, kept, trio.current_time).run)
+    nursery.start_soon(blob_collection(engine, kept, trio.current_time).run)
     await trio.sleep(3 * POLL_SECONDS)
     assert kept.deleted == [KEY]
     assert await engine.read(blobs.to_delete()) == []
@@ -80,7 +82,7 @@ async def test_blob_of_an_expired_upload_is_deleted_an_hour_later(
     expires_at = int((trio.current_time() + 60) * 1000)
     await engine.write(blobs.reserve([blobs.NewBlob(KEY, DIGEST, 1, 0)], give_up_at=0))
     await engine.write(uploads.add(uploads.Upload(VAULT, ANN, image, expires_at), KEY))
-    nursery.start_soon(BlobCollectionJob(engine, kept, trio.current_time).run)
+    nursery.start_soon(blob_collection(engine, kept, trio.current_time).run)
     # A change that attaches it may be under way.
     await trio.sleep(ATTACHING_SECONDS)
     assert kept.deleted == []
@@ -94,7 +96,7 @@ async def test_failure_of_the_blob_store_is_tried_again(
     kept = Blobs()
     kept.failing = True
     await engine.write(blobs.reserve([blobs.NewBlob(KEY, DIGEST, 1, 0)], give_up_at=0))
-    nursery.start_soon(BlobCollectionJob(engine, kept, trio.current_time).run)
+    nursery.start_soon(blob_collection(engine, kept, trio.current_time).run)
     await trio.sleep(POLL_SECONDS)
     assert kept.deleted == []
     assert await engine.read(blobs.to_delete()) == [KEY]
@@ -107,7 +109,7 @@ async def test_search_starts_when_woken(
     engine: InlineStore, autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     kept = Blobs()
-    job = BlobCollectionJob(engine, kept, trio.current_time)
+    job = blob_collection(engine, kept, trio.current_time)
     nursery.start_soon(job.run)
     await trio.sleep(1)
     await engine.write(blobs.reserve([blobs.NewBlob(KEY, DIGEST, 1, 0)], give_up_at=0))
@@ -125,7 +127,7 @@ async def test_import_that_expired_is_removed_with_its_parts(
     await engine.write(imports.start_import(import_id, VAULT, ANN, 1000, 1))
     await engine.write(blobs.reserve([blobs.NewBlob(KEY, DIGEST, 1, 0)], give_up_at=10**9))
     await engine.write(imports.put_part(import_id, imports.ImportPart(1, KEY, 1), 0, 2000))
-    job = BlobCollectionJob(engine, recorded, trio.current_time)
+    job = blob_collection(engine, recorded, trio.current_time)
     nursery.start_soon(job.run)
     await trio.sleep(1.5)
     assert recorded.deleted == []

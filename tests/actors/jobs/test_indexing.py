@@ -10,33 +10,32 @@ from octavo_rules.identity import FileId, WorkspaceId
 from octavo.actors.jobs import indexing
 from octavo.actors.jobs.indexing import (
     CATCH_UP_SECONDS,
-    LINKS_QUIET,
     LONGEST_DELAY,
     OVERTAKEN_PAUSE,
     POLL_SECONDS,
     RETRY_SECONDS,
     SMALL_BYTES,
-    WORDS_QUIET,
-    IndexingJob,
     StepDone,
     catch_up,
     index_some,
 )
 from octavo.features.links.reading import read_links
 from octavo.features.links.sql import link_view
+from octavo.features.links.sql.link_index import LINKS
 from octavo.features.links.sql.link_queries import FIRST, back_links
+from octavo.features.search.sql.fulltext_index import WORDS
+from octavo.service.features import indexing_job
 from octavo.store import Script, Store, StoreUnavailable, Transaction
 from octavo.store.queries.index_backlog import (
-    LINKS,
     SLICE_BYTES,
-    WORDS,
     FileIndex,
     next_step,
     workspaces_to_index,
 )
-from octavo.store.sqlite import InlineStore, open_inline
+from octavo.store.sqlite import InlineStore
 from octavo.store.transaction import T
 from tests.fakes.faulty_store import FaultyStore
+from tests.fakes.stores import open_inline
 from tests.fakes.workspace_rig import VAULT, Rig, create_workspace, note, serving
 
 
@@ -54,13 +53,13 @@ async def left(store: InlineStore, index: FileIndex[Any]) -> list[WorkspaceId]:
 
 @pytest.mark.parametrize(
     ("index", "quiet"),
-    [pytest.param(LINKS, LINKS_QUIET, id="links"), pytest.param(WORDS, WORDS_QUIET, id="words")],
+    [pytest.param(LINKS, LINKS.quiet, id="links"), pytest.param(WORDS, WORDS.quiet, id="words")],
 )
 async def test_changes_are_indexed_soon(
     engine: InlineStore, autojump_clock: trio.abc.Clock, index: FileIndex[Any], quiet: float
 ) -> None:
     await create_workspace(engine)
-    indexer = IndexingJob(engine)
+    indexer = indexing_job(engine)
     async with serving(engine) as rig, trio.open_nursery() as nursery:
         nursery.start_soon(indexer.run)
         await trio.sleep(quiet / 2)
@@ -78,19 +77,19 @@ async def test_changes_that_go_on_are_indexed_when_they_pause(
     engine: InlineStore, autojump_clock: trio.abc.Clock
 ) -> None:
     await create_workspace(engine)
-    indexer = IndexingJob(engine)
+    indexer = indexing_job(engine)
     async with serving(engine) as rig, trio.open_nursery() as nursery:
         nursery.start_soon(indexer.run)
         began = trio.current_time()
         for number in range(10_000):
             await rig.push(note(f"n{number}", f"{number}.md"))
             indexer.wake(VAULT)
-            await trio.sleep(LINKS_QUIET / 2)
+            await trio.sleep(LINKS.quiet / 2)
             unindexed = await engine.read(next_step(LINKS, [VAULT]))
             if len(unindexed.parts[0].files) <= number:
                 break
-        assert LONGEST_DELAY <= trio.current_time() - began < LONGEST_DELAY + 2 * LINKS_QUIET
-        await trio.sleep(LINKS_QUIET * 1.5)
+        assert LONGEST_DELAY <= trio.current_time() - began < LONGEST_DELAY + 2 * LINKS.quiet
+        await trio.sleep(LINKS.quiet * 1.5)
         assert await left(engine, LINKS) == []
         nursery.cancel_scope.cancel()
 
@@ -108,15 +107,15 @@ async def test_steps_are_small_while_others_write(
 
     monkeypatch.setattr(indexing, "index_some", recording)
     await create_workspace(engine)
-    indexer = IndexingJob(engine)
+    indexer = indexing_job(engine)
     async with serving(engine) as rig, trio.open_nursery() as nursery:
         await rig.push(note("a", "a.md"))
         nursery.start_soon(indexer.run)
-        await trio.sleep(LINKS_QUIET * 1.5)
+        await trio.sleep(LINKS.quiet * 1.5)
         assert sizes == [SLICE_BYTES]
         await rig.push(note("b", "b.md"))
         indexer.wake(VAULT)
-        await trio.sleep(LINKS_QUIET * 1.5)
+        await trio.sleep(LINKS.quiet * 1.5)
         assert sizes == [SLICE_BYTES, SMALL_BYTES]
         nursery.cancel_scope.cancel()
 
@@ -129,10 +128,10 @@ async def test_unannounced_changes_are_indexed_eventually(
 ) -> None:
     await create_workspace(engine)
     async with serving(engine) as rig, trio.open_nursery() as nursery:
-        nursery.start_soon(IndexingJob(engine).run)
-        await trio.sleep(WORDS_QUIET / 2)
+        nursery.start_soon(indexing_job(engine).run)
+        await trio.sleep(WORDS.quiet / 2)
         await rig.push(note("a", "a.md"))
-        await trio.sleep(POLL_SECONDS + 2 * WORDS_QUIET)
+        await trio.sleep(POLL_SECONDS + 2 * WORDS.quiet)
         assert await left(engine, index) == []
         nursery.cancel_scope.cancel()
 
@@ -145,13 +144,13 @@ async def test_indexer_continues_after_a_failure(
     async with serving(engine) as rig, trio.open_nursery() as nursery:
         await rig.push(note("a", "a.md"))
         faulty.failures = 1
-        indexer = IndexingJob(faulty)
+        indexer = indexing_job(faulty)
         nursery.start_soon(indexer.run)
-        await trio.sleep(LINKS_QUIET * 2)
+        await trio.sleep(LINKS.quiet * 2)
         assert faulty.failures == 0
         for index in (LINKS, WORDS):
             assert await left(engine, index) == [VAULT]
-        await trio.sleep(RETRY_SECONDS + WORDS_QUIET)
+        await trio.sleep(RETRY_SECONDS + WORDS.quiet)
         for index in (LINKS, WORDS):
             assert await left(engine, index) == []
         nursery.cancel_scope.cancel()
@@ -161,11 +160,11 @@ async def test_links_of_a_new_change_are_indexed_before_the_words_of_earlier_one
     engine: InlineStore, autojump_clock: trio.abc.Clock
 ) -> None:
     await create_workspace(engine)
-    indexer = IndexingJob(engine)
+    indexer = indexing_job(engine)
     async with serving(engine) as rig, trio.open_nursery() as nursery:
         await rig.push(*(note(f"n{n}", f"{n}.md", "x" * 50_000) for n in range(700)))
         nursery.start_soon(indexer.run)
-        await trio.sleep(WORDS_QUIET + 0.5)
+        await trio.sleep(WORDS.quiet + 0.5)
         assert await left(engine, LINKS) == []
         assert await left(engine, WORDS) == [VAULT]
         await rig.push(note("new", "new.md", "[[1]]"))
@@ -190,11 +189,11 @@ async def test_small_workspace_is_indexed_during_the_backlog_of_a_large_one(
 ) -> None:
     await create_workspace(engine)
     await create_workspace(engine, other)
-    indexer = IndexingJob(SlowStore(engine))
+    indexer = indexing_job(SlowStore(engine))
     async with serving(engine) as rig, trio.open_nursery() as nursery:
         await rig.push(*(note(f"n{n}", f"{n}.md", "x" * 50_000) for n in range(200)))
         nursery.start_soon(indexer.run)
-        await trio.sleep(WORDS_QUIET * 2)
+        await trio.sleep(WORDS.quiet * 2)
         await rig.push(note("new", "new.md", "[[1]]"), workspace_id=other)
         indexer.wake(other)
         await trio.sleep(LONGEST_DELAY + 5.0)
@@ -215,8 +214,8 @@ async def test_indexer_pauses_while_a_query_indexes_the_same_files(
             await index_some(engine, LINKS, [VAULT])
 
         store.before_write = index_some_links
-        nursery.start_soon(IndexingJob(store).run)
-        await trio.sleep(LINKS_QUIET + OVERTAKEN_PAUSE / 2)
+        nursery.start_soon(indexing_job(store).run)
+        await trio.sleep(LINKS.quiet + OVERTAKEN_PAUSE / 2)
         assert store.writes == 1
         assert await left(engine, LINKS) == [VAULT]
         await trio.sleep(OVERTAKEN_PAUSE)

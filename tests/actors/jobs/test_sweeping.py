@@ -8,11 +8,13 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from octavo.actors.jobs.step_loop import FIRST_PAUSE, POLL_SECONDS
 from octavo.actors.jobs.sweeping import SweepingJob
+from octavo.service.features import sweeping_job
 from octavo.store import Store
 from octavo.store.queries import workspaces
-from octavo.store.sqlite import InlineStore, open_inline
+from octavo.store.sqlite import InlineStore
 from octavo.store.transaction import Transaction
 from tests.fakes.faulty_store import FaultyStore
+from tests.fakes.stores import open_inline
 from tests.fakes.workspace_rig import VAULT, create_workspace
 
 
@@ -24,7 +26,7 @@ def engine() -> Iterator[InlineStore]:
 
 
 def sweeping(store: Store, swept: Callable[[], None] = lambda: None) -> SweepingJob:
-    return SweepingJob(store, swept)
+    return sweeping_job(store, swept)
 
 
 async def left(store: Store) -> int:

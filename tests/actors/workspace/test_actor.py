@@ -21,8 +21,8 @@ from octavo.store.queries import changesets
 from octavo.store.queries.feed import Since, feed
 from octavo.store.queries.files import file
 from octavo.store.queries.workspaces import create, delete
-from octavo.store.sqlite import open_inline
 from tests.fakes.faulty_store import FaultyStore
+from tests.fakes.stores import open_inline
 from tests.fakes.workspace_rig import ANN, VAULT, Rig, create_workspace, edit, note, serving
 
 

@@ -15,7 +15,8 @@ from octavo.actors.workspace.current_files import LONGEST_CACHED, MAX_BYTES, Cur
 from octavo.model.files.changeset import DeleteFile
 from octavo.store import Script
 from octavo.store.queries.files import StoredFile
-from octavo.store.sqlite import InlineStore, open_inline
+from octavo.store.sqlite import InlineStore
+from tests.fakes.stores import open_inline
 from tests.fakes.workspace_rig import VAULT, Rig, create_workspace, edit, note, serving
 
 A = FileId("a")

@@ -22,8 +22,8 @@ from octavo.actors.workspace.planning import INLINE_BYTES, Planner
 from octavo.store import Script
 from octavo.store.fair_turns import working_for
 from octavo.store.queries.files import StoredFile, WholeFile
-from octavo.store.sqlite import open_inline
 from tests.fakes.restored_workspace import revision
+from tests.fakes.stores import open_inline
 from tests.fakes.workspace_rig import VAULT, create_workspace, note, serving
 
 T = TypeVar("T")

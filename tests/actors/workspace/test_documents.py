@@ -20,10 +20,10 @@ from octavo.model.documents.limits import DocumentLimits
 from octavo.model.files.changeset import UpdateFile
 from octavo.model.refusal import TooManyFiles, UnrenderableNote
 from octavo.store import StoreUnavailable, Transaction
-from octavo.store.sqlite import open_inline
 from tests.actors.workspace.test_actor import text_of
 from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.inline_documents import inline_documents
+from tests.fakes.stores import open_inline
 from tests.fakes.workspace_rig import VAULT, Rig, create_workspace, edit, note, serving
 from tests.fakes.yjs_device import Device
 from tests.yjs.wire import Section, text, written

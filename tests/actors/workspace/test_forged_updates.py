@@ -23,7 +23,6 @@ from octavo.documents.batch_document import BatchDocument
 from octavo.model.documents.limits import DocumentLimits
 from octavo.store import Store, Transaction
 from octavo.store.queries.documents import documents_of, merge_updates
-from octavo.store.sqlite import open_inline
 from tests.actors.workspace.test_actor import text_of
 from tests.actors.workspace.test_documents import (
     device_of,
@@ -34,6 +33,7 @@ from tests.actors.workspace.test_documents import (
     two_processes,
 )
 from tests.fakes.inline_documents import inline_documents
+from tests.fakes.stores import open_inline
 from tests.fakes.workspace_rig import VAULT, create_workspace, edit, note, serving
 from tests.fakes.yjs_device import Device
 from tests.yjs.wire import Id, Section, text, written

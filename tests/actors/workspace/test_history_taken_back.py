@@ -23,14 +23,13 @@ from octavo.actors.workspace.messages import NoWorkspace
 from octavo.model.files.changeset import DeleteFile
 from octavo.model.refusal import FileMissing, HeadMoved, PathConflict
 from octavo.store import Store, StoreUnavailable
-from octavo.store.postgres import open_postgres
 from octavo.store.queries.feed import Since, feed
 from octavo.store.queries.marks import CursorUnknown, cursor_of
-from octavo.store.sqlite import open_inline
 from tests.actors.workspace.test_actor import text_of
 from tests.actors.workspace.test_documents import device_of, head_id, lacking, save_of, take
 from tests.fakes.inline_documents import inline_documents
 from tests.fakes.postgres_server import PostgresServer, running_server
+from tests.fakes.stores import open_inline, open_postgres
 from tests.fakes.workspace_rig import VAULT, Rig, create_workspace, edit, note, serving
 
 

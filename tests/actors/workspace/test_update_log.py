@@ -21,7 +21,6 @@ from octavo.model.files.changeset import DeleteFile, RestoreFile
 from octavo.store import Store, Transaction
 from octavo.store.queries.documents import documents_of
 from octavo.store.queries.files import WholeFile, whole_file
-from octavo.store.sqlite import open_inline
 from tests.actors.workspace.test_actor import text_of
 from tests.actors.workspace.test_documents import (
     device_of,
@@ -33,6 +32,7 @@ from tests.actors.workspace.test_documents import (
 )
 from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.inline_documents import inline_documents
+from tests.fakes.stores import open_inline
 from tests.fakes.workspace_rig import VAULT, Rig, create_workspace, edit, note, serving
 from tests.fakes.yjs_device import Device
 

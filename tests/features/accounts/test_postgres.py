@@ -9,9 +9,9 @@ from octavo_rules.refusal import DomainError
 
 from octavo.features.accounts.rules.refusal import InvitationUnusable, TooManyKeys
 from octavo.model.access.account import Address
-from octavo.store.postgres import open_postgres
 from tests.fakes.identity_fixture import PASSWORD, START, IdentityFixture
 from tests.fakes.postgres_server import running_server
+from tests.fakes.stores import open_postgres
 
 ANN = Address("ann@example.org")
 

@@ -17,8 +17,8 @@ from octavo.features.archives.job import (
     free_slots_left,
 )
 from octavo.features.archives.sql import take_slot
-from octavo.store.sqlite import open_inline
 from tests.fakes.faulty_store import FaultyStore
+from tests.fakes.stores import open_inline
 
 ANN, BOB, EVE = AccountId("ann"), AccountId("bob"), AccountId("eve")
 

@@ -13,10 +13,9 @@ from octavo.features.usage.sql import room_for_part
 from octavo.store import Store
 from octavo.store.blobs import BlobKey, blob_key
 from octavo.store.blobs.blob_store import digest_of_key
-from octavo.store.postgres import open_postgres
 from octavo.store.queries import blobs, workspaces
-from octavo.store.sqlite import open_inline
 from octavo.store.transaction import Transaction
+from tests.fakes.stores import open_inline, open_postgres
 from tests.fakes.workspace_rig import ANN, VAULT, create_workspace
 
 DAY = 24 * 3_600_000

@@ -10,7 +10,8 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from octavo.features.history.job import FIRST_PAUSE, LONGEST_PAUSE, RestoringJob
 from octavo.features.history.sql.restorations import RestorationKey
 from octavo.store import StoreUnavailable
-from octavo.store.sqlite import InlineStore, open_inline
+from octavo.store.sqlite import InlineStore
+from tests.fakes.stores import open_inline
 
 KEY = RestorationKey(WorkspaceId("w"), MutationId("r"))
 

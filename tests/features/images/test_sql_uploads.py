@@ -31,14 +31,13 @@ from octavo.model.files.revision import Revision
 from octavo.model.files.tree import Tree
 from octavo.store import Store
 from octavo.store.blobs import BlobKey, blob_key
-from octavo.store.postgres import open_postgres
 from octavo.store.queries import blobs, feed, files, workspaces
 from octavo.store.queries.changesets import commit_changesets
 from octavo.store.queries.contents import UploadGone
 from octavo.store.queries.sweeping import sweep
-from octavo.store.sqlite import open_inline
 from octavo.store.transaction import Script, Transaction
 from tests.fakes.plain_documents import PlainDocuments
+from tests.fakes.stores import open_inline, open_postgres
 from tests.fakes.workspace_rig import ANN, VAULT, create_workspace
 
 HOUR = 3_600_000

@@ -16,11 +16,12 @@ from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageQuota
 from octavo.store.blobs import BlobKey, BlobMissing
 from octavo.store.queries import blobs
-from octavo.store.sqlite import InlineStore, open_inline
+from octavo.store.sqlite import InlineStore
 from octavo.workers import WorkerFailed, WorkTooLarge
 from tests.fakes.identity_fixture import PredictableSources
 from tests.fakes.image_files import SRGB, animation, encoded, opened, personal_exif, picture, pixels
 from tests.fakes.images_rig import ImagesRig, images_rig
+from tests.fakes.stores import open_inline
 
 EXIF = personal_exif(orientation=6)
 PERSONAL = {

@@ -8,10 +8,11 @@ from octavo.features.images.sql import Upload
 from octavo.features.images.uploading import ImageUploads
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageQuota
-from octavo.store.sqlite import InlineStore, open_inline
+from octavo.store.sqlite import InlineStore
 from tests.fakes.identity_fixture import PredictableSources
 from tests.fakes.image_files import encoded, opened, personal_exif, picture
 from tests.fakes.images_rig import ImagesRig, images_rig
+from tests.fakes.stores import open_inline
 from tests.fakes.workspace_rig import ANN, VAULT, create_workspace
 
 PERSONAL = encoded(picture((40, 30)), "JPEG", exif=personal_exif())

@@ -8,10 +8,10 @@ from octavo.features.legal.rules import LegalDocument, LegalDocuments
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.operation import Locked, Security
 from octavo.model.access.token import digest_of, operator_token
-from octavo.store.sqlite import open_inline
 from tests.fakes.asgi_client import Response, ask_json
 from tests.fakes.identity_fixture import PASSWORD, IdentityFixture, identity_fixture
 from tests.fakes.publishing_users import PublishingUsers
+from tests.fakes.stores import open_inline
 from tests.fakes.users_api import ADDRESS, FROM_HERE, UsersApi, bearer, cookie_set_by
 
 TERMS = LegalDocument("2", "https://notes.example/legal/terms")

@@ -13,6 +13,7 @@ from octavo.features.accounts.password_reset import PasswordReset
 from octavo.features.mail import sending
 from octavo.features.mail.sending import mail_transport
 from octavo.model.access.account import Address
+from octavo.service.features import LISTENERS
 from octavo.settings import Settings
 from octavo.settings.sender import Sender, SmtpSecurity
 from octavo.store.engine import open_engine
@@ -78,14 +79,14 @@ def test_without_a_mail_server_nothing_is_loaded() -> None:
 
 async def test_recover_makes_a_token_with_a_running_and_a_stopped_server(tmp_path: Path) -> None:
     given = Settings(data_dir=tmp_path)
-    async with open_engine(given, random=jitter, serving=True) as engine:
+    async with open_engine(given, LISTENERS, random=jitter, serving=True) as engine:
         identity = IdentityFixture(engine.store)
         made = await identity.account(ANN)
         await identity.set_state(made.account.account_id, "locked")
         beside = await recovery.recover(given, " Ann@Example.org")
     stopped = await recovery.recover(given, ANN)
     assert all(re.fullmatch(r"[\w-]{43}", token) for token in (beside, stopped))
-    async with open_engine(given, random=jitter, serving=True) as engine:
+    async with open_engine(given, LISTENERS, random=jitter, serving=True) as engine:
         identity = IdentityFixture(engine.store)
         identity.sources.time = time.time()
         reset: PasswordReset = identity.password_reset
@@ -95,7 +96,7 @@ async def test_recover_makes_a_token_with_a_running_and_a_stopped_server(tmp_pat
 
 async def test_refused_recover_says_why(tmp_path: Path) -> None:
     given = Settings(data_dir=tmp_path)
-    async with open_engine(given, random=jitter, serving=True) as engine:
+    async with open_engine(given, LISTENERS, random=jitter, serving=True) as engine:
         identity = IdentityFixture(engine.store)
         made = await identity.account(ANN)
         await identity.set_state(made.account.account_id, "disabled")

@@ -6,10 +6,11 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from octavo.store.postgres import PostgresStore, open_postgres
+from octavo.store.postgres import PostgresStore
 from tests.fakes.identity_fixture import IdentityFixture, identity_fixture
 from tests.fakes.oauth_rig import OAuthRig
 from tests.fakes.postgres_server import running_server
+from tests.fakes.stores import open_postgres
 
 
 @pytest.fixture(scope="session")

@@ -25,9 +25,9 @@ from octavo.features.publishing.sql.rendered_notes import TextSource
 from octavo.render.rendered_note import VERSION
 from octavo.store import Store, Transaction
 from octavo.store.compression import compressed, decompressed
-from octavo.store.sqlite import open_inline
 from octavo.workers import WorkerFailed, WorkRefused, WorkTooLarge
 from tests.fakes.inline_work import run_inline
+from tests.fakes.stores import open_inline
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -11,8 +11,8 @@ from octavo.features.publishing.rules import ReportId
 from octavo.features.publishing.signing import ROTATION_SECONDS, ReportAddresses, Tickets
 from octavo.store import Store
 from octavo.store.queries.signing_keys import keys_of
-from octavo.store.sqlite import open_inline
 from tests.fakes.faulty_store import FaultyStore
+from tests.fakes.stores import open_inline
 from tests.features.publishing.test_rules_ticket import LINK
 
 _secrets = count(1)

@@ -13,10 +13,10 @@ from octavo.features.sync import sql as folder_feed
 from octavo.model.access.access_limits import AccessLimits, parse_scopes
 from octavo.model.access.account import KeyId
 from octavo.model.files.confinement import Confinement
-from octavo.store.postgres import open_postgres
 from octavo.store.queries import files
 from octavo.store.queries.feed import FeedSlice, Since, live_at
 from tests.fakes.notebook import Notebook
+from tests.fakes.stores import open_postgres
 from tests.store.queries.test_changesets import Opened, on_sqlite
 
 VAULT = WorkspaceId("vault")

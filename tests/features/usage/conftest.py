@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from octavo.store.sqlite import open_inline
+from tests.fakes.stores import open_inline
 from tests.fakes.usage_rig import UsageRig, usage_rig
 
 

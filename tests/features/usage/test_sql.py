@@ -16,9 +16,8 @@ from octavo.model.files.image import ObjectId, UploadedImage
 from octavo.model.usage import NOTHING, Amount, DownloadLimits, Month
 from octavo.store import Store
 from octavo.store.blobs import blob_key
-from octavo.store.postgres import open_postgres
 from octavo.store.queries import blobs
-from octavo.store.sqlite import open_inline
+from tests.fakes.stores import open_inline, open_postgres
 from tests.fakes.usage_rig import ANN, BEN, HERE, NOVEMBER, UsageRig, usage_rig
 
 DECEMBER = Month("2026-12")

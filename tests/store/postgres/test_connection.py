@@ -16,11 +16,12 @@ from octavo.features.accounts.sql import accounts
 from octavo.features.members.sql import members
 from octavo.model.workspace import LastOwner
 from octavo.store import Script, StoreUnavailable, StoreUnusable
-from octavo.store.postgres import PostgresStore, open_postgres, store
+from octavo.store.postgres import PostgresStore, store
 from octavo.store.postgres.bridge import open_bridge
 from octavo.store.postgres.connection import PooledConnection, connect, limits, require_settings
 from octavo.store.transaction import single_statement
 from tests.fakes.pooler import Pooler, pooler_before
+from tests.fakes.stores import open_postgres
 from tests.store.conformance import adding, executing, fetching, together
 
 opened = partial(open_postgres, random=random.Random(7).random)

@@ -9,9 +9,9 @@ from octavo_rules.identity import AccountId
 
 from octavo.model.access.audit import Actor, AuditEntry, AuditId, AuditKind
 from octavo.store import Store
-from octavo.store.postgres import open_postgres
 from octavo.store.queries import audit
 from octavo.store.transaction import Transaction
+from tests.fakes.stores import open_postgres
 from tests.store.queries.test_changesets import Opened, on_sqlite
 
 ANN, BEA = (AccountId(f"01900000-0000-7000-8000-{number:012x}") for number in (1, 2))

@@ -23,6 +23,7 @@ from octavo_rules.identity import (
 )
 
 from octavo.actors.jobs.indexing import index_some
+from octavo.features.links.sql.link_index import LINKS
 from octavo.model.files.changeset import (
     ChangeOperation,
     Changeset,
@@ -38,7 +39,7 @@ from octavo.model.files.tree import Tree
 from octavo.model.refusal import TooManyFiles
 from octavo.store import Row, Script, Store, StoreUnavailable, Transaction, Value
 from octavo.store.compression import compressed
-from octavo.store.postgres import open_postgres
+from octavo.store.listeners import Listeners
 from octavo.store.queries import feed, files, workspaces
 from octavo.store.queries.changesets import (
     HeadReplaced,
@@ -49,11 +50,9 @@ from octavo.store.queries.changesets import (
     receipts,
 )
 from octavo.store.queries.feed import Since, all_heads
-from octavo.store.queries.index_backlog import LINKS
 from octavo.store.queries.marks import cursor_of
 from octavo.store.queries.select_in import select_in
 from octavo.store.queries.sweeping import sweep
-from octavo.store.sqlite import open_inline
 from octavo.store.transaction import (
     IndexedNote,
     MatchedNote,
@@ -66,6 +65,7 @@ from octavo.store.transaction import (
     shortcut_of,
 )
 from tests.fakes.plain_documents import PlainDocuments
+from tests.fakes.stores import open_inline, open_postgres
 from tests.fakes.workspace_rig import ANN, VAULT, create_workspace, serving
 
 GONE = WorkspaceId("gone")
@@ -148,6 +148,10 @@ class _Counted:
     ) -> None:
         self._counting.statements += 1
         await self._transaction.rename_words(workspace_id, notes)
+
+    @property
+    def listeners(self) -> Listeners:
+        return self._transaction.listeners
 
     async def new_words(self) -> int:
         self._counting.statements += 1

@@ -9,10 +9,10 @@ from octavo_rules.identity import WorkspaceId
 from octavo.model.files.changeset import Outcome
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.revision import Revision
-from octavo.store.postgres import open_postgres
 from octavo.store.queries import files
 from octavo.store.queries.files import newest_above
 from tests.fakes.notebook import Notebook
+from tests.fakes.stores import open_postgres
 from tests.store.queries.test_changesets import Opened, on_sqlite
 
 VAULT = WorkspaceId("vault")

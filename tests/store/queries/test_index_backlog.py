@@ -10,25 +10,26 @@ import trio
 from octavo_rules.identity import WorkspaceId
 
 from octavo.actors.jobs.indexing import index_some
+from octavo.features.links.sql.link_index import LINKS, remove_some_links
 from octavo.features.links.sql.link_queries import unresolved_links
 from octavo.features.search.sql.fulltext_index import (
+    WORDS,
     erase_removed_words,
+    remove_some_notes,
     remove_some_words,
     request_erasure,
-    unindex_some,
 )
 from octavo.store import Transaction
-from octavo.store.postgres import open_postgres
 from octavo.store.queries.index_backlog import (
-    LINKS,
     SLICE_BYTES,
-    WORDS,
     FileIndex,
     commit_step,
     next_step,
     workspaces_to_index,
 )
+from octavo.store.queries.sweeping import rows_of
 from tests.fakes.notebook import Notebook
+from tests.fakes.stores import open_postgres
 from tests.store.queries.test_changesets import Opened, on_sqlite
 
 VAULT = WorkspaceId("vault")
@@ -315,7 +316,15 @@ class CatchingUp:
             await each.write("late", "red")
 
         async def forget(transaction: Transaction) -> bool:
-            return await unindex_some(transaction, VAULT)
+            row = await transaction.fetch_one(
+                "SELECT number FROM workspaces WHERE id = $1::uuid", VAULT
+            )
+            assert row is not None
+            steps = (remove_some_notes, remove_some_links, rows_of("index_cursors", "name"))
+            for step in steps:
+                if await step(transaction, row[0]):
+                    return True
+            return False
 
         steps = 0
         while await notebook.store.write(forget):

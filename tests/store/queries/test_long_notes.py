@@ -11,6 +11,7 @@ from octavo_rules.identity import WorkspaceId
 
 from octavo.features.search.sql.fulltext_index import (
     STEP_TOKENS,
+    WORDS,
     erase_removed_words,
     remove_some_words,
 )
@@ -18,17 +19,17 @@ from octavo.features.search.sql.searching import candidates
 from octavo.model.search.portions import PORTION
 from octavo.model.search.query import parse_query
 from octavo.store import Script, Transaction, Value
-from octavo.store.postgres import open_postgres
+from octavo.store.listeners import Listeners
 from octavo.store.queries import workspaces
-from octavo.store.queries.index_backlog import SLICE_BYTES, WORDS
+from octavo.store.queries.index_backlog import SLICE_BYTES
 from octavo.store.queries.sweeping import sweep
-from octavo.store.sqlite import open_inline
 from octavo.store.sqlite.batch import Outcomes, perform
 from octavo.store.sqlite.search import PUT, REMOVE, index_row
 from octavo.store.sqlite.statement import Statements
 from octavo.store.sqlite.transaction import SqliteTransaction
 from octavo.store.transaction import indexed_title
 from tests.fakes.notebook import Notebook
+from tests.fakes.stores import open_inline, open_postgres
 from tests.store.queries.test_changesets import Opened, on_sqlite
 
 VAULT = WorkspaceId("vault")
@@ -155,10 +156,13 @@ class Counting:
         execute, execute_many = SqliteTransaction.execute, SqliteTransaction.execute_many
 
         def begin(
-            connection: Connection, statements: Statements, scripts: Sequence[Script[Any]]
+            connection: Connection,
+            statements: Statements,
+            listeners: Listeners,
+            scripts: Sequence[Script[Any]],
         ) -> Outcomes:
             self.tokens.append(0)
-            return perform(connection, statements, scripts)
+            return perform(connection, statements, listeners, scripts)
 
         async def one(transaction: SqliteTransaction, sql: str, *arguments: Value) -> int:
             self._count(sql, arguments)

@@ -36,7 +36,6 @@ from octavo.model.files.confinement import Confinement
 from octavo.model.files.plan import Plan, plan
 from octavo.model.files.tree import Tree
 from octavo.store import Script, Store, Transaction
-from octavo.store.postgres import open_postgres
 from octavo.store.queries import expiry
 from octavo.store.queries.changesets import PositionMoved, commit_changesets, store_documents
 from octavo.store.queries.expiry import expire_marks
@@ -45,6 +44,7 @@ from octavo.store.queries.marks import CursorUnknown, checked_cursor, cursor_of
 from octavo.store.queries.sweeping import sweep
 from octavo.store.queries.workspaces import delete
 from tests.fakes.plain_documents import PlainDocuments
+from tests.fakes.stores import open_postgres
 from tests.fakes.workspace_rig import ANN, VAULT, create_workspace
 from tests.store.queries.test_changesets import Opened, on_sqlite
 

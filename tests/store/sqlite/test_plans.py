@@ -26,7 +26,6 @@ READ_ALL = {
     ("fulltext_index", "_SOME_BEGUN"),
     ("fulltext_index", "_SOME_INDEXED"),
     ("link_index", "_SOME_INDEXED"),
-    ("fulltext_index", "_DELETE_CURSORS"),
     # The contents whose words are still to be removed, which are few.
     ("history_pruning", "_NEEDED"),
     # The newest revision before a moment: read backwards, until it is found.

@@ -13,7 +13,6 @@ from octavo_rules.identity import WorkspaceId
 from outcome import Error, Value
 from trio.testing import MockClock
 
-from octavo.actors.jobs.sweeping import SweepingJob
 from octavo.features.search.note_search import NoteSearch, SearchedTexts, Where
 from octavo.features.search.sql.fulltext_index import (
     erase_removed_words,
@@ -22,13 +21,15 @@ from octavo.features.search.sql.fulltext_index import (
     words_are_worn_out,
 )
 from octavo.model.search.query import parse_query
+from octavo.service.features import sweeping_job
 from octavo.store import IndexDamaged, Script, Transaction
 from octavo.store.queries.sweeping import sweep
-from octavo.store.sqlite import InlineStore, open_inline, open_sqlite
+from octavo.store.sqlite import InlineStore
 from octavo.store.sqlite.backup import Verification
 from octavo.store.sqlite.connection import DATABASE
 from octavo.store.sqlite.search import MOST_LEVELS, STRUCTURE, is_worn_out
 from tests.fakes.notebook import Notebook
+from tests.fakes.stores import open_inline, open_sqlite
 from tests.store.conformance import adding, executing, fetching
 
 R = TypeVar("R")
@@ -175,7 +176,7 @@ async def test_damaged_index_keeps_nothing_from_being_removed(
     await damage(notebook)
     swept = trio.Event()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(SweepingJob(notebook.store, swept.set).run)
+        nursery.start_soon(sweeping_job(notebook.store, swept.set).run)
         with trio.fail_after(60):
             await swept.wait()
         nursery.cancel_scope.cancel()

@@ -12,10 +12,7 @@ from octavo.features.accounts.sql.accounts import (
     require_administrator,
     require_administrator_besides,
 )
-from octavo.features.archives import sql as imports
-from octavo.features.images import sql as uploads
 from octavo.features.mail import sql as outbox
-from octavo.features.publishing.sql import publications
 from octavo.model.access.refusal import AccountMissing
 from octavo.model.workspace import HeirCandidate, heir_among
 from octavo.store.queries import workspaces
@@ -111,7 +108,8 @@ def remove(
                 )
                 await notify_access(transaction, heir.account_id)
                 inherited.append((workspace_id, heir.account_id))
-        await publications.forget_creator(transaction, account_id)
+        for before_removal in transaction.listeners.account_removing:
+            await before_removal(transaction, account_id)
         # Its sessions, keys and memberships go with it.
         await transaction.execute("DELETE FROM accounts WHERE id = $1::uuid", account_id)
         await transaction.execute("DELETE FROM invitations WHERE address = $1", row[0])
@@ -125,8 +123,6 @@ def remove(
                 account_id,
                 tombstone,
             )
-        await uploads.end_uploads_of_account(transaction, account_id)
-        await imports.end_imports_of_account(transaction, account_id)
         await forget_clients(transaction, account_id)
         await notify_access(transaction, account_id)
         return Removal(tuple(deleted), tuple(inherited))

@@ -8,7 +8,6 @@ from octavo.features.accounts.rules.refusal import InvalidResetToken
 from octavo.features.accounts.sql import api_keys, sessions
 from octavo.features.mail import sql as outbox
 from octavo.features.mail.rules import QueuedMail
-from octavo.features.oauth.sql import oauth_grants
 from octavo.model.access.account import Account, Address
 from octavo.model.access.rate import Rate
 from octavo.store.queries import accounts as account_rows
@@ -121,7 +120,8 @@ def use(digest: bytes, encoded: str, notice: QueuedMail, now: int) -> Script[boo
         await outbox.insert(transaction, notice)
         if first != 1:
             return False
-        await oauth_grants.revoke_all(account_id)(transaction)
+        for end_access in transaction.listeners.access_ended:
+            await end_access(transaction, account_id)
         return await api_keys.revoke_all(account_id)(transaction) > 0
 
     return use_token

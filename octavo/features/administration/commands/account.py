@@ -200,7 +200,10 @@ def _done(settings: Settings, asked: AccountCommand) -> AccountCommandResult:
         result = AccountCommandResult.model_validate_json(text)
     except NoServer:
         try:
-            result = trio.run(partial(run_beside, settings, asked))
+            # It loads all features.
+            from octavo.service.features import LISTENERS
+
+            result = trio.run(partial(run_beside, settings, LISTENERS, asked))
         except AccountCommandFailed as error:
             raise Failed(str(error)) from None
     except ControlFailed as error:

@@ -25,11 +25,13 @@ from octavo.model.links import keys_of_link, keys_of_path, links_of
 from octavo.model.links.extraction import LinkKind
 from octavo.model.links.resolution import LONGEST_TARGET
 from octavo.store.queries.contents import texts_of
+from octavo.store.queries.index_backlog import FileIndex
 from octavo.store.queries.revision_rows import WORKSPACE
 from octavo.store.queries.select_in import execute_each, select_in
 from octavo.store.transaction import Transaction, Value
 
 LONGEST_HEADING = 500
+_MAX_SWEPT = 100
 KEY_BYTES = 6
 """Of a stored key. Among a million keys, two are equal with a probability of 0.2 percent."""
 # The key of links that can't lead to a file. No file has it.
@@ -198,18 +200,18 @@ async def index_links(
 
 
 async def remove_links(
-    transaction: Transaction, workspace_id: WorkspaceId, file_ids: Sequence[FileId]
+    transaction: Transaction, workspace_id: WorkspaceId, workspace: int, file_ids: Sequence[FileId]
 ) -> None:
-    """Remove files from the index."""
+    """Remove files from the index (`Listeners.files_purged`)."""
     await _remove(transaction, await indexed_files(transaction, workspace_id, file_ids))
 
 
-async def remove_some_links(transaction: Transaction, workspace: int, maximum: int) -> bool:
-    """Remove some files of a workspace from the index; return whether there were any.
+async def remove_some_links(transaction: Transaction, workspace: int) -> bool:
+    """Remove some files of a deleted workspace from the index; return whether there were any.
 
-    ``workspace`` is the number of the workspace.
+    See `Listeners.workspace_sweeping`.
     """
-    rows = await transaction.fetch_all(_SOME_INDEXED, workspace, maximum)
+    rows = await transaction.fetch_all(_SOME_INDEXED, workspace, _MAX_SWEPT)
     await _remove(transaction, [IndexedFile(*row) for row in rows])
     return bool(rows)
 
@@ -237,3 +239,7 @@ async def _replace_keys(
         # In the order of the table, so that neighbours are changed together.
         await execute_each(transaction, delete, sorted(gone))
         await execute_each(transaction, insert, sorted(new))
+
+
+LINKS: FileIndex[LinkKeys] = FileIndex("links", keys_of, index_links, quiet=1.0)
+"""The index of links."""

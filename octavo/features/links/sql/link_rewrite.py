@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
-from octavo_rules.identity import Cursor, FileId, WorkspaceId
+from octavo_rules.identity import FileId, WorkspaceId
 
+from octavo.actors.workspace.planning import NotesToRewrite
 from octavo.features.links.sql.link_queries import linking_to
 from octavo.model.refusal import TooManyFiles
 from octavo.store.queries.files import StoredFile, file, files
@@ -23,13 +23,6 @@ _TOO_MANY = (
     f"More than {MAX_NOTES} notes, or {MAX_BYTES >> 20} MiB of them, link to what moves: move it in"
     " parts, or without rewriteLinks."
 )
-
-
-class NotesToRewrite(NamedTuple):
-    """Texts of notes at a cursor, the moved ones included."""
-
-    cursor: Cursor
-    texts: dict[FileId, str]
 
 
 def notes_to_rewrite(

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from octavo_rules.identity import FileId, WorkspaceId
 
 from octavo.features.links.sql.link_index import (
+    LINKS,
     NO_KEYS,
     LinkKeys,
     hashed,
@@ -24,7 +25,7 @@ from octavo.features.links.sql.link_index import (
 )
 from octavo.model.files.confinement import Confinement
 from octavo.model.links import place_rank
-from octavo.store.queries.index_backlog import LINKS, live_heads, unindexed_files
+from octavo.store.queries.index_backlog import live_heads, unindexed_files
 from octavo.store.queries.revision_rows import WORKSPACE
 from octavo.store.queries.select_in import select_in
 from octavo.store.transaction import Transaction

@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 from octavo_rules.identity import FileId, WorkspaceId
 
-from octavo.features.links.sql.link_index import remove_links, remove_some_links
 from octavo.model.files.revision import Revision
 from octavo.model.search.portions import overlapping, portions_of
 from octavo.store.compression import undamaged
 from octavo.store.queries.contents import texts_of
+from octavo.store.queries.index_backlog import FileIndex, Upkeep
 from octavo.store.queries.revision_rows import WORKSPACE
 from octavo.store.queries.select_in import execute_each, select_in
 from octavo.store.transaction import (
@@ -32,42 +32,7 @@ from octavo.store.transaction import (
     indexed_title,
 )
 
-_MAX_LINKED = 100
 _MAX_NOTES = 500
-
-_DELETE_CURSORS = "DELETE FROM index_cursors WHERE workspace = $1"
-_WORKSPACE = """
-    SELECT number FROM workspaces WHERE id = $1::uuid
-    UNION ALL SELECT number FROM deleted_workspaces WHERE id = $1::uuid
-"""
-
-
-async def unindex_files(
-    transaction: Transaction, workspace_id: WorkspaceId, file_ids: Sequence[FileId]
-) -> None:
-    """Remove files from the indexes, in the commit that purges them.
-
-    The words of their texts are removed later, and are not found from now on.
-    """
-    await remove_links(transaction, workspace_id, file_ids)
-    await remove_notes(transaction, workspace_id, file_ids)
-
-
-async def unindex_some(transaction: Transaction, workspace_id: WorkspaceId) -> bool:
-    """Remove some entries of a deleted workspace from the indexes; return whether there were any.
-
-    To be called until there are none, and before the texts are removed.
-    """
-    found = await transaction.fetch_one(_WORKSPACE, workspace_id)
-    if found is None:
-        return False
-    workspace = found[0]
-    if await remove_some_notes(transaction, workspace, _MAX_NOTES):
-        await request_erasure(transaction)
-        return True
-    if await remove_some_links(transaction, workspace, _MAX_LINKED):
-        return True
-    return await transaction.execute(_DELETE_CURSORS, workspace) > 0
 
 
 _INDEXED = f"""
@@ -265,42 +230,56 @@ async def _add_portions(
 
 
 async def keep_indexed_paths(
-    transaction: Transaction, workspace: int, file_ids: Sequence[Value]
+    transaction: Transaction, workspace: int, file_ids: Sequence[FileId]
 ) -> None:
-    """Store the paths under which files are indexed, before their heads get new paths.
-
-    ``workspace`` is the number of the workspace.
-    """
+    """Store the paths under which files are indexed (`Listeners.files_moving`)."""
     await execute_each(transaction, _KEEP_PATH, [(workspace, file_id) for file_id in file_ids])
 
 
 async def remove_notes(
-    transaction: Transaction, workspace_id: WorkspaceId, file_ids: Sequence[FileId]
+    transaction: Transaction, workspace_id: WorkspaceId, workspace: int, file_ids: Sequence[FileId]
 ) -> None:
-    """Have searches no longer find files; `remove_some_words` removes their words."""
+    """Have searches no longer find files; `remove_some_words` removes their words.
+
+    See `Listeners.files_purged`.
+    """
     indexed = await _indexed(transaction, workspace_id, file_ids)
     await _remove(transaction, workspace_id, [entry.note for entry in indexed.values()])
     begun = await _begun(transaction, workspace_id, file_ids)
     await _abandon(transaction, workspace_id, [each.note for each in begun.values()])
 
 
-async def remove_some_notes(transaction: Transaction, workspace: int, maximum: int) -> bool:
-    """Have the words of some notes of a workspace removed; return whether there were any.
+async def remove_some_notes(transaction: Transaction, workspace: int) -> bool:
+    """Have the words of some notes of a deleted workspace removed, and erased later.
 
-    ``workspace`` is the number of the workspace.
+    Returns whether there were any (`Listeners.workspace_sweeping`).
     """
-    rows = await transaction.fetch_all(_SOME_INDEXED, workspace, maximum)
+    rows = await transaction.fetch_all(_SOME_INDEXED, workspace, _MAX_NOTES)
     await _queue(transaction, workspace, [IndexedNote(*row) for row in rows], _DELETE)
-    begun = await transaction.fetch_all(_SOME_BEGUN, workspace, maximum)
+    begun = await transaction.fetch_all(_SOME_BEGUN, workspace, _MAX_NOTES)
     notes = [IndexedNote(row[0], row[1], None, row[2]) for row in begun]
     await _queue(transaction, workspace, notes, _END)
-    return bool(rows or begun)
+    if rows or begun:
+        await request_erasure(transaction)
+        return True
+    return False
 
 
 async def words_are_left(transaction: Transaction) -> bool:
     """Return whether `remove_some_words` has something to remove."""
     row = await transaction.fetch_one("SELECT 1 FROM fulltext_removals LIMIT 1")
     return row is not None
+
+
+async def remove_words_first(transaction: Transaction) -> bool:
+    """Remove some words whose texts are about to be deleted, if there are any.
+
+    The engine may need the texts for that (`Listeners.texts_sweeping`).
+    """
+    if not await words_are_left(transaction):
+        return False
+    await remove_some_words()(transaction)
+    return True
 
 
 def remove_some_words() -> Script[bool]:
@@ -429,3 +408,20 @@ async def renew_words(transaction: Transaction) -> None:
     await transaction.clear_words()
     for sql in FORGET_WORDS:
         await transaction.execute(sql)
+
+
+async def _heads_alone(
+    transaction: Transaction, workspace_id: WorkspaceId, live: Mapping[FileId, Revision]
+) -> Mapping[FileId, Revision]:
+    # The engine extracts the words when it stores them.
+    return live
+
+
+WORDS: FileIndex[Revision] = FileIndex(
+    "words",
+    _heads_alone,
+    index_words,
+    quiet=5.0,
+    upkeep=Upkeep(words_are_left, remove_some_words, words_are_worn_out, renew_words),
+)
+"""The index of words; removing those of former texts is its upkeep."""

@@ -8,9 +8,9 @@ import pytest
 from octavo.features.legal.rules import LegalDocument, LegalDocuments
 from octavo.features.members.rules import Prerequisites, RegistrationPolicy
 from octavo.store import Store
-from octavo.store.sqlite import open_inline
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import IdentityFixture
+from tests.fakes.stores import open_inline
 from tests.fakes.users_api import ADDRESS, FROM_HERE, UsersApi, cookie_set_by
 
 INSTALLATION = "/api/installation"

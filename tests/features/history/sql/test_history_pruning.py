@@ -20,7 +20,7 @@ from octavo.features.accounts.sql.sessions import expire_sessions
 from octavo.features.history.feature import pruning
 from octavo.features.history.rules.retention import DAY, HOUR, Retention
 from octavo.features.history.sql import history_pruning
-from octavo.features.search.sql.fulltext_index import erase_removed_words, remove_some_words
+from octavo.features.search.sql.fulltext_index import WORDS, erase_removed_words, remove_some_words
 from octavo.model.documents.update_log import packed
 from octavo.model.files.changeset import (
     ChangeOperation,
@@ -34,15 +34,14 @@ from octavo.model.files.plan import plan
 from octavo.model.files.revision import Revision
 from octavo.model.files.tree import Tree
 from octavo.store import Store
-from octavo.store.postgres import open_postgres
 from octavo.store.queries.changesets import commit_changesets, receipts, store_documents
 from octavo.store.queries.expiry import expire_receipts
 from octavo.store.queries.files import revision, revisions_of, whole_file
-from octavo.store.queries.index_backlog import WORDS
 from octavo.store.queries.sweeping import sweep
 from octavo.store.queries.workspaces import delete
 from octavo.store.transaction import Transaction, Value
 from tests.fakes.plain_documents import PlainDocuments
+from tests.fakes.stores import open_postgres
 from tests.fakes.workspace_rig import ANN, VAULT, create_workspace
 from tests.fakes.yjs_device import Device
 from tests.store.queries.test_changesets import Opened, on_sqlite

@@ -11,18 +11,23 @@ from octavo_rules.identity import FileId, WorkspaceId
 
 from octavo.features.links.reading import read_links
 from octavo.features.links.sql import link_queries, link_view
-from octavo.features.links.sql.link_index import hashed, links_in, sources_of, targets_of, unpacked
+from octavo.features.links.sql.link_index import (
+    LINKS,
+    hashed,
+    links_in,
+    sources_of,
+    targets_of,
+    unpacked,
+)
 from octavo.features.links.sql.link_queries import FIRST, OutgoingLink
 from octavo.features.links.sql.link_view import LinksOutdated
 from octavo.model.files.confinement import Confinement
 from octavo.model.links import links_of, paths_by_key, resolve
 from octavo.store import Script, Store, TextDamaged, Transaction
 from octavo.store.compression import decompressed
-from octavo.store.postgres import open_postgres
 from octavo.store.queries import index_backlog
-from octavo.store.queries.index_backlog import LINKS
-from octavo.store.sqlite import open_inline
 from tests.fakes.notebook import Notebook
+from tests.fakes.stores import open_inline, open_postgres
 from tests.store.queries.test_changesets import on_sqlite
 
 Opened = Callable[[], AbstractAsyncContextManager[Store]]

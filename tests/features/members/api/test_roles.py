@@ -10,8 +10,9 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from octavo.access.workspaces import Access
 from octavo.store import Transaction
 from octavo.store.queries import workspaces
-from octavo.store.sqlite import InlineStore, open_inline
+from octavo.store.sqlite import InlineStore
 from tests.fakes.faulty_store import FaultyStore
+from tests.fakes.stores import open_inline
 
 VAULT, OTHER = WorkspaceId("vault"), WorkspaceId("other")
 ANN, BOB = AccountId("ann"), AccountId("bob")

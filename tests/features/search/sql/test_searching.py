@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from octavo_rules.identity import AccountId, FileId, WorkspaceId
 
+from octavo.features.links.sql.link_index import LINKS
 from octavo.features.search.sql import searching
 from octavo.features.search.sql.fulltext_index import (
+    WORDS,
     erase_removed_words,
     renew_words,
     words_are_worn_out,
@@ -19,18 +21,17 @@ from octavo.model.files.confinement import Confinement
 from octavo.model.search.portions import PORTION
 from octavo.model.search.query import MAX_TOKENS, HeadFilter, parse_query
 from octavo.store import TextDamaged, Transaction
-from octavo.store.postgres import open_postgres
 from octavo.store.postgres import search as postgres_search
 from octavo.store.postgres.search import MAX_POSITIONS, PIECE, pieces_of
 from octavo.store.queries import files, workspaces
-from octavo.store.queries.index_backlog import LINKS, WORDS, workspaces_to_index
+from octavo.store.queries.index_backlog import workspaces_to_index
 from octavo.store.queries.sweeping import sweep
-from octavo.store.sqlite import open_inline
 from octavo.store.sqlite.connection import connect
 from octavo.store.sqlite.search import match
 from octavo.store.sqlite.statement import Statement
 from octavo.store.transaction import Matching
 from tests.fakes.notebook import Notebook
+from tests.fakes.stores import open_inline, open_postgres
 from tests.store.queries.test_changesets import Opened, on_sqlite, rows_of
 
 VAULT = WorkspaceId("vault")

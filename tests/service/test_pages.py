@@ -24,8 +24,7 @@ from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.pages.resubmission import Resubmissions
 from octavo.http.pages.static_files import shortened, static_file, style_sheet
 from octavo.service.health import ServiceOperations
-from octavo.service.pages import pages
-from octavo.service.pages.application import FOREVER
+from octavo.service.pages import FOREVER, pages
 from octavo.service.registry import contract_document
 from octavo.templates import FOLDER, ICON, STYLE_SHEET
 from tests.fakes.example_contract import ShelfOperations

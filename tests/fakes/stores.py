@@ -1,0 +1,41 @@
+"""Databases as the service opens them: with what its features do in each transaction."""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from octavo.service import features
+from octavo.store import postgres, sqlite
+from octavo.store.postgres import PostgresStore
+from octavo.store.sqlite import InlineStore, SqliteStore
+from octavo.store.sqlite.inline import FaultPoint
+
+
+def open_inline(path: Path | None = None, fault_point: FaultPoint | None = None) -> InlineStore:
+    return sqlite.open_inline(path, fault_point, features.LISTENERS)
+
+
+def open_sqlite(
+    folder: Path, *, check: bool = True, migrating: bool = True
+) -> AbstractAsyncContextManager[SqliteStore]:
+    return sqlite.open_sqlite(folder, features.LISTENERS, check=check, migrating=migrating)
+
+
+def open_postgres(
+    url: str, *, random: Callable[[], float], connections: int = 10
+) -> AbstractAsyncContextManager[PostgresStore]:
+    return postgres.open_postgres(url, features.LISTENERS, random=random, connections=connections)
+
+
+def listen_instead(
+    patch: pytest.MonkeyPatch, event: str, present: object, other: Callable[..., Any] | None = None
+) -> None:
+    """Let ``other``, or nothing, listen to an event of stores that are opened from now on."""
+    listeners = [other if each is present else each for each in getattr(features.LISTENERS, event)]
+    assert other in listeners
+    changed = {event: [each for each in listeners if each is not None]}
+    patch.setattr(features, "LISTENERS", replace(features.LISTENERS, **changed))
