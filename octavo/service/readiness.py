@@ -155,7 +155,7 @@ async def _check_schema(version: int, outage: Outage) -> Requirement:
 
 
 async def _require(version: int) -> None:
-    newest = len(shipped())
+    newest = shipped()[-1].version
     if version != newest:
         raise _OtherVersion(f"it has version {version}, and this program expects {newest}")
 

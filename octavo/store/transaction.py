@@ -96,7 +96,7 @@ class MatchedNote(NamedTuple):
 
 MATCHED = """
     files.file_id, files.revision_id, files.path, files.changed_at, files.size,
-    fulltext_notes.number AS number
+    fulltext_notes.pk
 """
 """The columns of a `MatchedNote`, and the order in which notes were indexed."""
 

@@ -550,11 +550,11 @@ def _change_as_program(site: PageSite, workspace_id: str) -> str:
     for path in ("Garden/Watering.md", "Garden/Compost.md"):
         text = "# By an assistant\n\nEvery second evening.\n"
         site.api("Ann", "POST", base, {"path": path, "text": text})
-    number = "(SELECT MAX(number) FROM oauth_programs)"
+    program = "(SELECT MAX(pk) FROM oauth_programs)"
     change(
         site.folder,
         None,
-        f"UPDATE files SET program = {number}, origin = 'mcp' WHERE path LIKE 'Garden/%o%'",
+        f"UPDATE files SET program = {program}, origin = 'mcp' WHERE path LIKE 'Garden/%o%'",
     )
     [client] = cast(
         "list[dict[str, str]]",

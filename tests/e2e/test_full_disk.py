@@ -252,7 +252,7 @@ def test_damaged_text_is_refused_until_it_is_purged_and_the_others_are_served() 
                 device.post(f"{vault}/files", json={"path": path, "text": "tide"}).json()
                 for path in ("a.md", "b.md")
             )
-            change(folder, None, "UPDATE contents SET compressed = zeroblob(9) WHERE number = 1")
+            change(folder, None, "UPDATE contents SET compressed = zeroblob(9) WHERE pk = 1")
             path = f"{vault}/files/{damaged['fileId']}"
             refused = device.get(path)
             assert (refused.status_code, refused.json()["code"]) == (503, "storage_unavailable")

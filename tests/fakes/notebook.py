@@ -33,8 +33,8 @@ from octavo.store.queries.index_backlog import FileIndex, workspaces_to_index
 
 _numbers = count(1)
 _WORKSPACE = """
-    SELECT number FROM workspaces WHERE id = $1::uuid
-    UNION ALL SELECT number FROM deleted_workspaces WHERE id = $1::uuid
+    SELECT pk FROM workspaces WHERE id = $1::uuid
+    UNION ALL SELECT pk FROM deleted_workspaces WHERE id = $1::uuid
 """
 
 
@@ -132,7 +132,7 @@ class Notebook:
             created = sum(change.outcome == "created" for change in changes)
             found = await transaction.fetch_one(
                 "UPDATE workspaces SET position = position + $3, last_file = last_file + $2,"
-                " mark_id = $4::uuid WHERE id = $1::uuid RETURNING position, last_file, number",
+                " mark_id = $4::uuid WHERE id = $1::uuid RETURNING position, last_file, pk",
                 self.workspace_id,
                 created,
                 len(changes),
@@ -197,7 +197,7 @@ class Notebook:
     async def damage(self, file: str) -> None:
         """Spoil the stored text of a file, as a failing disk does."""
         await self.execute(
-            "UPDATE contents SET compressed = $3 WHERE number = (SELECT content FROM files"
+            "UPDATE contents SET compressed = $3 WHERE pk = (SELECT content FROM files"
             f" WHERE workspace = ({_WORKSPACE}) AND file_id = $2::uuid)",
             self.workspace_id,
             file,

@@ -43,7 +43,7 @@ class Failing:
         return cast(T, None)
 
     async def applied_version(self) -> int:
-        return len(shipped())
+        return shipped()[-1].version
 
 
 class Away:
@@ -190,7 +190,7 @@ async def test_lost_database_is_not_ready_though_it_was_written_to_just_now(
         async def applied_version(self) -> int:
             if self.away:
                 raise StoreUnavailable("away")
-            return len(shipped())
+            return shipped()[-1].version
 
     store = Leaving()
     store.broken = False
@@ -350,4 +350,7 @@ async def test_schema_of_another_version_is_logged_once_with_both(
     await readiness.look()
     await readiness.look()
     [record] = caplog.records
-    assert f"it has version 99, and this program expects {len(shipped())}" in record.getMessage()
+    assert (
+        f"it has version 99, and this program expects {shipped()[-1].version}"
+        in record.getMessage()
+    )

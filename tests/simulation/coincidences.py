@@ -41,8 +41,8 @@ Saw = Callable[[str], None]
 
 _INDEXED = """
     SELECT files.file_id FROM fulltext_notes JOIN files
-    ON files.workspace = fulltext_notes.workspace AND files.number = fulltext_notes.file
-    WHERE files.workspace = (SELECT number FROM workspaces WHERE id = $1::uuid)
+    ON files.workspace = fulltext_notes.workspace AND files.pk = fulltext_notes.file
+    WHERE files.workspace = (SELECT pk FROM workspaces WHERE id = $1::uuid)
     AND files.file_id IN ($ids)
 """
 _DOCUMENTS = _INDEXED.replace("fulltext_notes", "documents")

@@ -17,7 +17,7 @@ from tests.simulation.ledger import Ledger
 _KEPT_OF_PURGED = ("revisions", "folder_purges", "index_cursors")
 """Tables that name purged files, or have a column of that name for something else."""
 _PURGED = f"""
-    SELECT workspace, number FROM files WHERE workspace = {WORKSPACE} AND state = 'purged'
+    SELECT workspace, pk FROM files WHERE workspace = {WORKSPACE} AND state = 'purged'
 """
 
 

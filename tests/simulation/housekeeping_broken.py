@@ -118,7 +118,7 @@ def sweep_one_workspace_too_many(patch: pytest.MonkeyPatch) -> None:
 
     async def sweep(transaction: Transaction) -> bool:
         await transaction.execute(
-            "DELETE FROM receipts WHERE workspace - 1 IN (SELECT number FROM deleted_workspaces)"
+            "DELETE FROM receipts WHERE workspace - 1 IN (SELECT pk FROM deleted_workspaces)"
         )
         return await rest(transaction)
 
@@ -216,7 +216,7 @@ def remove_programs_that_notes_name(patch: pytest.MonkeyPatch) -> None:
         async def delete(transaction: Transaction) -> bool:
             await transaction.execute(
                 "DELETE FROM oauth_programs WHERE ended_at < $1"
-                " AND NOT EXISTS (SELECT 1 FROM oauth_grants WHERE program = number)",
+                " AND NOT EXISTS (SELECT 1 FROM oauth_grants WHERE program = pk)",
                 before,
             )
             return False

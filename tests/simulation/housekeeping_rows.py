@@ -14,15 +14,15 @@ from octavo.store.transaction import Value
 DAY = 86_400_000
 """Milliseconds."""
 NEVER = 10**15
-LIVES = "EXISTS (SELECT 1 FROM workspaces WHERE number = $.workspace)"
+LIVES = "EXISTS (SELECT 1 FROM workspaces WHERE pk = $.workspace)"
 """Whether the workspace of a row exists: what a deleted one has left is removed in any case."""
 MONTH_AFTER_NEXT = "1000 * CAST(strftime('%s', $.month || '-01', '+2 months') AS INTEGER)"
 """When counts of a month are not needed any more, in milliseconds."""
 HAS_GRANT = "EXISTS (SELECT 1 FROM oauth_grants WHERE id = $.grant_id)"
 GRANT_END = "(SELECT expires_at FROM oauth_grants WHERE id = $.grant_id)"
-HAS_PROGRAM = "EXISTS (SELECT 1 FROM oauth_grants WHERE program = $.number)"
+HAS_PROGRAM = "EXISTS (SELECT 1 FROM oauth_grants WHERE program = $.pk)"
 NAMES_PROGRAM = " OR ".join(
-    f"EXISTS (SELECT 1 FROM {table} WHERE program = $.number)" for table in ("files", "revisions")
+    f"EXISTS (SELECT 1 FROM {table} WHERE program = $.pk)" for table in ("files", "revisions")
 )
 Columns = Sequence[int | None]
 Promise = Callable[[Columns], tuple[int, int]]
@@ -135,7 +135,7 @@ KINDS = (
     ),
     Kind("portal_tokens", "$.digest", ("$.expires_at",), _expiring, (0,)),
     Kind("password_resets", "$.digest", ("$.expires_at",), _expiring, (0,)),
-    Kind("mail_budgets", "$.address", ("$.paid_at",), _expiring, (0,)),
+    Kind("mail_budgets", "$.address", ("$.theoretical_arrival_at",), _expiring, (0,)),
     Kind("oauth_clients", "$.id", ("$.created_at", "$.granted_at"), _registration, (1,)),
     Kind(
         "oauth_programs",
@@ -232,7 +232,7 @@ def insertion(
         case "portal_tokens" | "password_resets":
             values = {"digest": row_id.encode(), "account_id": account_id, "expires_at": at}
         case "mail_budgets":
-            values = {"address": row_id, "paid_at": at}
+            values = {"address": row_id, "theoretical_arrival_at": at}
         case "oauth_clients":
             values = {
                 "id": row_id,
@@ -283,11 +283,11 @@ def insertion(
                 "id": row_id,
                 "account_id": account_id,
                 "target": 0,
-                "present": 0,
+                "start_position": 0,
                 "folder": "",
                 "state": random.choice(["running", "failed", "done"]),
-                **dict.fromkeys(("steps", "last", "total", "done", "left_count"), 0),
-                "left_files": "",
+                **dict.fromkeys(("steps", "last_position", "total", "done", "skipped_count"), 0),
+                "skipped_files": "",
                 "started_at": at,
                 "updated_at": at,
             }
@@ -297,7 +297,7 @@ def insertion(
 def _insert_program(row_id: str, at: int, random: Random, account_id: AccountId) -> Script[None]:
     """Return a script that inserts a program that has ended; a note or a grant may name it."""
     name = random.choice(["alone", "alone", "of a note", "of a grant"])
-    program = "(SELECT number FROM oauth_programs WHERE client = $1)"
+    program = "(SELECT pk FROM oauth_programs WHERE client = $1)"
 
     async def insert(transaction: Transaction) -> None:
         await _insert("oauth_programs", {"client": row_id, "name": name, "ended_at": at})(
@@ -305,8 +305,8 @@ def _insert_program(row_id: str, at: int, random: Random, account_id: AccountId)
         )
         if name == "of a note":
             await transaction.execute(
-                f"UPDATE files SET program = {program} WHERE number ="
-                " (SELECT MAX(number) FROM files WHERE program IS NULL)",
+                f"UPDATE files SET program = {program} WHERE pk ="
+                " (SELECT MAX(pk) FROM files WHERE program IS NULL)",
                 row_id,
             )
         elif name == "of a grant":
@@ -317,7 +317,7 @@ def _insert_program(row_id: str, at: int, random: Random, account_id: AccountId)
                 "created_at": at,
             }
             number = await transaction.fetch_one(
-                "SELECT number FROM oauth_programs WHERE client = $1", row_id
+                "SELECT pk FROM oauth_programs WHERE client = $1", row_id
             )
             assert number is not None
             await _insert("oauth_grants", grant | {"program": number[0]})(transaction)
@@ -348,7 +348,7 @@ def _insert_grant(row_id: str, at: int, random: Random, account_id: AccountId) -
 
     async def insert(transaction: Transaction) -> None:
         await transaction.execute(
-            "INSERT INTO oauth_programs (number, client, name)"
+            "INSERT INTO oauth_programs (pk, client, name)"
             " VALUES (0, 'https://client.example/program', '') ON CONFLICT DO NOTHING"
         )
         await _insert("oauth_grants", grant)(transaction)
@@ -370,7 +370,7 @@ def _insert_grant(row_id: str, at: int, random: Random, account_id: AccountId) -
 
 _OWNERS = {
     "workspace_id": "SELECT 1 FROM workspaces WHERE id = $1::uuid",
-    "workspace": "SELECT 1 FROM workspaces WHERE number = $1",
+    "workspace": "SELECT 1 FROM workspaces WHERE pk = $1",
     "account_id": "SELECT 1 FROM accounts WHERE id = $1::uuid",
     "actor_id": "SELECT 1 FROM accounts WHERE id = $1::uuid",
 }

@@ -408,7 +408,7 @@ class House:
 
     def _look_for_deleted(self) -> None:
         """Find what is left of deleted workspaces and of removed accounts."""
-        live = {row[0] for row in self.disk.query("SELECT number FROM workspaces")}
+        live = {row[0] for row in self.disk.query("SELECT pk FROM workspaces")}
         for table in ("receipts", "restorations"):
             for row in self.disk.query(f"SELECT DISTINCT workspace FROM {table}"):
                 if row[0] not in live:
@@ -479,7 +479,7 @@ class House:
             # It has begun, and does not expire at this time.
             at = min(at, now)
         [(workspace, workspace_id)] = self.disk.query(
-            "SELECT number, id FROM workspaces WHERE name = 'Vault' ORDER BY number DESC LIMIT 1"
+            "SELECT pk, id FROM workspaces WHERE name = 'Vault' ORDER BY pk DESC LIMIT 1"
         )
         account_id = random.choice(ACCOUNTS[:-1] if self._gone else ACCOUNTS)
         row_id = self._new_id(at)

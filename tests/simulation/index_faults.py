@@ -26,15 +26,15 @@ from tests.simulation.link_faults import MANY, faults_of_index, faults_of_links
 # Of the notes in the index, every word with its place.
 _WORDS = """
     SELECT fulltext_notes.workspace, fulltext_notes.file, words.col, words.offset, words.term
-    FROM words LEFT JOIN fulltext_notes ON fulltext_notes.number = words.doc
+    FROM words LEFT JOIN fulltext_notes ON fulltext_notes.pk = words.doc
 """
 _NOTES = """
     SELECT fulltext_notes.workspace, fulltext_notes.file,
         fulltext_notes.content = files.content AND fulltext_notes.path IS NULL
     FROM fulltext_notes LEFT JOIN files
-    ON files.workspace = fulltext_notes.workspace AND files.number = fulltext_notes.file
+    ON files.workspace = fulltext_notes.workspace AND files.pk = fulltext_notes.file
 """
-_NUMBERS = f"SELECT file_id, workspace, number FROM files WHERE workspace = {WORKSPACE}"
+_NUMBERS = f"SELECT file_id, workspace, pk FROM files WHERE workspace = {WORKSPACE}"
 _TABLES = {
     "words": _WORDS,
     "fulltext_notes": _NOTES,

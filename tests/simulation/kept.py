@@ -25,21 +25,21 @@ from tests.histories.feed_order import FeedEntry
 # The texts of a workspace, each with the revision that introduced it, and those without one.
 _BROUGHT = """
     SELECT {table}.workspace, {table}.content, {table}.revision_id FROM {source}
-    WHERE {table}.content_id IS NULL AND {table}.content IS NOT NULL
+    WHERE {table}.content_revision_id IS NULL AND {table}.content IS NOT NULL
 """
 _TEXTS = f"""
-    SELECT contents.number, brought.revision_id AS content_id, contents.compressed
+    SELECT contents.pk, brought.revision_id AS content_revision_id, contents.compressed
     FROM contents LEFT JOIN (
         {from_both(_BROUGHT)}
-    ) AS brought ON brought.content = contents.number
+    ) AS brought ON brought.content = contents.pk
     WHERE brought.workspace IS NULL OR brought.workspace = {WORKSPACE}
 """
 # The images of a workspace, and those that no revision has.
 _IMAGES = f"""
-    SELECT images.number, brought.revision_id, blobs.digest, blobs.size
+    SELECT images.pk, brought.revision_id, blobs.digest, blobs.size
     FROM images LEFT JOIN blobs ON blobs.key = images.blob LEFT JOIN (
         {from_both(_BROUGHT)}
-    ) AS brought ON brought.content = images.number
+    ) AS brought ON brought.content = images.pk
     WHERE brought.workspace IS NULL OR brought.workspace = {WORKSPACE}
 """
 _RECEIPTS = f"""

@@ -94,7 +94,7 @@ def faults_of_index(workspace: Kept) -> Script[list[str]]:
         rows = await transaction.fetch_all(
             "SELECT files.file_id, link_index.targets, link_index.sources FROM link_index"
             " JOIN files ON files.workspace = link_index.workspace"
-            f" AND files.number = link_index.file WHERE link_index.workspace = {WORKSPACE}",
+            f" AND files.pk = link_index.file WHERE link_index.workspace = {WORKSPACE}",
             workspace_id,
         )
         found = {row[0]: (row[1], row[2]) for row in rows}

@@ -41,7 +41,7 @@ async def test_command_without_an_installation_creates_none(settings: Settings) 
 async def test_command_migrates_an_older_schema_to_the_newest(settings: Settings) -> None:
     older(settings)
     async with open_engine(settings, NO_LISTENERS, random=jitter, serving=False) as engine:
-        assert await engine.applied_version() == len(shipped())
+        assert await engine.applied_version() == shipped()[-1].version
     # Nobody holds it any more.
     with holding(settings.data_dir):
         pass
@@ -53,7 +53,7 @@ async def test_command_next_to_the_server_of_its_version_works(settings: Setting
             open_engine(settings, NO_LISTENERS, random=jitter, serving=True),
             open_engine(settings, NO_LISTENERS, random=jitter, serving=False) as engine,
         ):
-            assert await engine.applied_version() == len(shipped())
+            assert await engine.applied_version() == shipped()[-1].version
 
 
 async def test_command_next_to_the_server_of_an_older_version_changes_nothing(
@@ -95,7 +95,7 @@ async def test_server_does_not_start_as_empty_where_images_are_left(
     if database == "of 0 bytes":
         assert left.stat().st_size == 0
     async with open_engine(settings, NO_LISTENERS, random=jitter, serving=True, new=True) as engine:
-        assert await engine.applied_version() == len(shipped())
+        assert await engine.applied_version() == shipped()[-1].version
         await engine.store.write(create_account)
     # It is an installation from then on.
     async with open_engine(settings, NO_LISTENERS, random=jitter, serving=True):
@@ -116,10 +116,10 @@ async def test_files_that_are_no_images_are_no_installation(settings: Settings) 
     left.parent.mkdir(parents=True)
     left.touch()
     async with open_engine(settings, NO_LISTENERS, random=jitter, serving=True) as engine:
-        assert await engine.applied_version() == len(shipped())
+        assert await engine.applied_version() == shipped()[-1].version
 
 
 async def test_empty_folders_of_images_are_no_installation(settings: Settings) -> None:
     (settings.data_dir / FOLDER / "ab").mkdir(parents=True)
     async with open_engine(settings, NO_LISTENERS, random=jitter, serving=True) as engine:
-        assert await engine.applied_version() == len(shipped())
+        assert await engine.applied_version() == shipped()[-1].version

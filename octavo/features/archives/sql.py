@@ -103,7 +103,7 @@ MAX_ROWS = 100
 
 _INSERT = """
     INSERT INTO imports
-        (id, workspace_id, account_id, read, total, files, result, expires_at)
+        (id, workspace_id, account_id, bytes_read, total, files, result, expires_at)
     SELECT $1::uuid, $2::uuid, $3::uuid, 0, 0, 0, NULL, $4
     WHERE (SELECT COUNT(*) FROM imports WHERE account_id = $3::uuid AND result IS NULL) < $5
 """
@@ -111,7 +111,7 @@ _RUNNING = """
     EXISTS (SELECT 1 FROM archive_jobs WHERE job_id = imports.id AND renewed_until >= {now})
 """
 _FIND = f"""
-    SELECT id, workspace_id, account_id, read, total, files, result, failure, expires_at,
+    SELECT id, workspace_id, account_id, bytes_read, total, files, result, failure, expires_at,
         CASE WHEN {_RUNNING.format(now="$4")} THEN 1 ELSE 0 END
     FROM imports WHERE id = $1::uuid AND workspace_id = $2::uuid AND account_id = $3::uuid
 """
@@ -119,7 +119,7 @@ _OPEN = f"id = $1::uuid AND result IS NULL AND NOT {_RUNNING.format(now='$3')}"
 _RENEW = f"UPDATE imports SET expires_at = $2, failure = NULL WHERE {_OPEN}"
 # What the files of the new bytes are is not known.
 _RENEW_FOR_PART = f"""
-    UPDATE imports SET expires_at = $2, failure = NULL, read = 0, total = 0 WHERE {_OPEN}
+    UPDATE imports SET expires_at = $2, failure = NULL, bytes_read = 0, total = 0 WHERE {_OPEN}
 """
 _WORKSPACE_OF = "SELECT workspace_id, files FROM imports WHERE id = $1::uuid"
 _RECEIPT = f"SELECT 1 FROM receipts WHERE workspace = {WORKSPACE} AND mutation_id = $2::uuid"
@@ -295,7 +295,7 @@ def record_progress(import_id: str, read: int, total: int, files: int) -> Script
     """Record how far a running import is; return False if it was aborted."""
 
     async def update_progress(transaction: Transaction) -> bool:
-        sql = "UPDATE imports SET read = $2, total = $3, files = $4 WHERE id = $1::uuid"
+        sql = "UPDATE imports SET bytes_read = $2, total = $3, files = $4 WHERE id = $1::uuid"
         return await transaction.execute(sql, import_id, read, total, files) > 0
 
     return update_progress
@@ -315,8 +315,13 @@ def finish_import(import_id: str, result: str, expires_at: int) -> Script[None]:
     """Record the result of an import, and remove its parts."""
 
     async def store_result(transaction: Transaction) -> None:
-        sql = "UPDATE imports SET read = total, result = $2, expires_at = $3 WHERE id = $1::uuid"
-        await transaction.execute(sql, import_id, result, expires_at)
+        await transaction.execute(
+            "UPDATE imports SET bytes_read = total, result = $2, expires_at = $3"
+            " WHERE id = $1::uuid",
+            import_id,
+            result,
+            expires_at,
+        )
         await _remove_parts(transaction, [import_id])
 
     return store_result

@@ -18,13 +18,13 @@ from octavo.store.queries.revision_rows import WORKSPACE
 from octavo.store.queries.select_in import select_in
 from octavo.store.transaction import Script, Transaction
 
-_NUMBER = "SELECT number FROM oauth_programs WHERE client = $1 AND name = $2"
+_NUMBER = "SELECT pk FROM oauth_programs WHERE client = $1 AND name = $2"
 # Of the names of a client, the one that it had last was recorded last.
 _OF_WORKSPACE = f"""
     SELECT oauth_programs.client, oauth_programs.name, found.author_id, found.revisions,
         found.first_at, found.last_at
     FROM (
-        SELECT MAX(oauth_programs.number) AS number, changes.author_id,
+        SELECT MAX(oauth_programs.pk) AS pk, changes.author_id,
             SUM(changes.revisions) AS revisions, MIN(changes.first_at) AS first_at,
             MAX(changes.last_at) AS last_at
         FROM (
@@ -37,23 +37,23 @@ _OF_WORKSPACE = f"""
             FROM revisions WHERE workspace = {WORKSPACE} AND program IS NOT NULL
             GROUP BY program, author_id
         ) AS changes
-        JOIN oauth_programs ON oauth_programs.number = changes.program
+        JOIN oauth_programs ON oauth_programs.pk = changes.program
         GROUP BY oauth_programs.client, changes.author_id
     ) AS found
-    JOIN oauth_programs ON oauth_programs.number = found.number
+    JOIN oauth_programs ON oauth_programs.pk = found.pk
     ORDER BY found.last_at DESC, oauth_programs.client, found.author_id LIMIT $2
 """
-_HAS_GRANT = "EXISTS (SELECT 1 FROM oauth_grants WHERE program = oauth_programs.number)"
+_HAS_GRANT = "EXISTS (SELECT 1 FROM oauth_grants WHERE program = oauth_programs.pk)"
 _MARK_ENDED = f"""
-    UPDATE oauth_programs SET ended_at = $1 WHERE number IN (
-        SELECT number FROM oauth_programs WHERE ended_at IS NULL AND NOT {_HAS_GRANT} LIMIT $2
+    UPDATE oauth_programs SET ended_at = $1 WHERE pk IN (
+        SELECT pk FROM oauth_programs WHERE ended_at IS NULL AND NOT {_HAS_GRANT} LIMIT $2
     )
 """
 _EXPIRE = f"""
-    DELETE FROM oauth_programs WHERE number IN (
-        SELECT number FROM oauth_programs WHERE ended_at < $1 AND NOT {_HAS_GRANT}
-        AND NOT EXISTS (SELECT 1 FROM files WHERE program = oauth_programs.number)
-        AND NOT EXISTS (SELECT 1 FROM revisions WHERE program = oauth_programs.number) LIMIT $2
+    DELETE FROM oauth_programs WHERE pk IN (
+        SELECT pk FROM oauth_programs WHERE ended_at < $1 AND NOT {_HAS_GRANT}
+        AND NOT EXISTS (SELECT 1 FROM files WHERE program = oauth_programs.pk)
+        AND NOT EXISTS (SELECT 1 FROM revisions WHERE program = oauth_programs.pk) LIMIT $2
     ) RETURNING client
 """
 
@@ -93,7 +93,7 @@ async def number_of(transaction: Transaction, client_id: ClientId, name: str) ->
     if row is None:
         raise AssertionError("a program that was inserted is missing")
     await transaction.execute(
-        "UPDATE oauth_programs SET ended_at = NULL WHERE number = $1 AND ended_at IS NOT NULL",
+        "UPDATE oauth_programs SET ended_at = NULL WHERE pk = $1 AND ended_at IS NOT NULL",
         row[0],
     )
     return ProgramNumber(row[0])
@@ -110,8 +110,7 @@ def programs_of(numbers: Sequence[ProgramNumber]) -> Script[dict[ProgramNumber, 
         rows = await select_in(
             transaction,
             # The scope is a client that no program has.
-            "SELECT number, client, name FROM oauth_programs WHERE client <> $1"
-            " AND number IN ($names)",
+            "SELECT pk, client, name FROM oauth_programs WHERE client <> $1 AND pk IN ($names)",
             "",
             numbers,
         )

@@ -171,7 +171,7 @@ async def end_uploads_of_workspace(transaction: Transaction, workspace_id: Works
 
 _COLUMNS = """
     SELECT {columns}, images.blob FROM {source}
-    LEFT JOIN images ON images.number = {table}.content
+    LEFT JOIN images ON images.pk = {table}.content
 """
 _OF_FILE = f"files.workspace = {WORKSPACE} AND files.file_id = $2::uuid"
 _HEAD = f"""
@@ -184,7 +184,7 @@ _REVISION = from_both(
 )
 _BLOBS = from_both(
     f"""SELECT {{table}}.revision_id, blobs.key, blobs.size, blobs.crc FROM {{source}}
-    JOIN images ON images.number = {{table}}.content JOIN blobs ON blobs.key = images.blob
+    JOIN images ON images.pk = {{table}}.content JOIN blobs ON blobs.key = images.blob
     WHERE {{table}}.workspace = {WORKSPACE} AND {{table}}.revision_id IN ($ids)"""
 )
 # The image may be collected meanwhile, or another process may have made the thumbnail.

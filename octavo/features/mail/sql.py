@@ -142,12 +142,13 @@ def open_recipient(mail: QueuedMail) -> Script[Account | None]:
 async def spend(transaction: Transaction, address: Address, now: int, rate: Rate) -> bool:
     """Count a message to ``address``; return whether ``rate`` admits it."""
     row = await transaction.fetch_one(
-        "SELECT paid_at FROM mail_budgets WHERE address = $1", address
+        "SELECT theoretical_arrival_at FROM mail_budgets WHERE address = $1", address
     )
     verdict = admit(None if row is None else row[0] / 1000, now / 1000, rate)
     await transaction.execute(
-        "INSERT INTO mail_budgets (address, paid_at) VALUES ($1, $2)"
-        " ON CONFLICT (address) DO UPDATE SET paid_at = excluded.paid_at",
+        "INSERT INTO mail_budgets (address, theoretical_arrival_at) VALUES ($1, $2)"
+        " ON CONFLICT (address) DO UPDATE"
+        " SET theoretical_arrival_at = excluded.theoretical_arrival_at",
         address,
         round(verdict.paid_at * 1000),
     )
@@ -166,7 +167,7 @@ def expire_budgets(now: int) -> Script[bool]:
     async def delete_budgets(transaction: Transaction) -> bool:
         deleted = await transaction.execute(
             "DELETE FROM mail_budgets WHERE address IN"
-            " (SELECT address FROM mail_budgets WHERE paid_at <= $1 LIMIT $2)",
+            " (SELECT address FROM mail_budgets WHERE theoretical_arrival_at <= $1 LIMIT $2)",
             now,
             MAX_ROWS,
         )

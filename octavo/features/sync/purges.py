@@ -15,15 +15,15 @@ from octavo.store.transaction import Transaction
 # copies.
 _KEYS = "SELECT id, folder FROM api_keys WHERE workspaces = $1 AND folder IS NOT NULL"
 _PATHS = f"""
-    SELECT DISTINCT files.number, revisions.path FROM revisions JOIN files
-    ON files.workspace = revisions.workspace AND files.number = revisions.file
+    SELECT DISTINCT files.pk, revisions.path FROM revisions JOIN files
+    ON files.workspace = revisions.workspace AND files.pk = revisions.file
     WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
 """
 _INSERT = "INSERT INTO folder_purges (workspace, file, key_id) VALUES ($1, $2, $3::uuid)"
 _PURGED = f"""
     SELECT DISTINCT files.file_id FROM folder_purges
     JOIN api_keys ON api_keys.id = folder_purges.key_id
-    JOIN files ON files.workspace = folder_purges.workspace AND files.number = folder_purges.file
+    JOIN files ON files.workspace = folder_purges.workspace AND files.pk = folder_purges.file
     WHERE folder_purges.workspace = {WORKSPACE} AND api_keys.folder = $2
     AND files.position > $3 AND files.position <= $4
 """

@@ -36,13 +36,13 @@ _POSITIONS_OF = [
 # Files that were changed in a range of positions, and once more since; the others are heads there.
 _SUPERSEDED = f"""
     SELECT DISTINCT files.file_id, files.path FROM revisions JOIN files
-    ON files.workspace = revisions.workspace AND files.number = revisions.file
+    ON files.workspace = revisions.workspace AND files.pk = revisions.file
     WHERE revisions.workspace = {WORKSPACE}
     AND revisions.position > $2 AND revisions.position <= $3
 """
 _EARLIER_PATHS = f"""
     SELECT DISTINCT files.file_id, revisions.path FROM revisions JOIN files
-    ON files.workspace = revisions.workspace AND files.number = revisions.file
+    ON files.workspace = revisions.workspace AND files.pk = revisions.file
     WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
 """
 _HISTORIES = from_both(

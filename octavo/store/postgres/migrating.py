@@ -1,11 +1,18 @@
 """Migrations on PostgreSQL."""
 
 import logging
-import re
 from collections.abc import Sequence
 
 from octavo.store.errors import StoreError
-from octavo.store.migrations import APPLIED, MIGRATED, RECORD, RECORD_ONE, Migration, pending
+from octavo.store.migrations import (
+    APPLIED,
+    MIGRATED,
+    RECORD,
+    RECORD_ONE,
+    Migration,
+    pending,
+    rendered,
+)
 from octavo.store.postgres.connection import ISOLATION, PooledConnection
 from octavo.store.postgres.failures import FAILURES
 
@@ -13,12 +20,6 @@ from octavo.store.postgres.failures import FAILURES
 LOCK = int.from_bytes(b"octavo")
 
 _log = logging.getLogger(__name__)
-_TEXT = re.compile(r"--[^\n]*|'(?:[^']|'')*'|\bTEXT\b")
-
-
-def collated(sql: str) -> str:
-    """Return DDL whose columns of text sort by bytes, as those of SQLite do."""
-    return _TEXT.sub(lambda found: 'TEXT COLLATE "C"' if found[0] == "TEXT" else found[0], sql)
 
 
 async def migrate(connection: PooledConnection, known: Sequence[Migration]) -> int:
@@ -34,21 +35,21 @@ async def migrate(connection: PooledConnection, known: Sequence[Migration]) -> i
     What asyncpg raises propagates (`octavo.store.postgres.failures.FAILURES`).
     """
     if await _has_record(connection) and not pending(known, await _applied(connection)):
-        return len(known)
+        return known[-1].version
     await connection.execute("SELECT pg_advisory_lock($1)", LOCK)
     try:
         if not await _has_record(connection):
-            await connection.execute(collated(RECORD))
+            await connection.execute(rendered(RECORD, "postgres"))
         applied = await _applied(connection)
         missing = pending(known, applied)
         for migration in missing:
             await _apply(connection, migration)
         if applied and missing:
-            _log.info(MIGRATED, max(applied), len(known))
+            _log.info(MIGRATED, max(applied), known[-1].version)
     finally:
         if not connection.is_closed():
             await connection.execute("SELECT pg_advisory_unlock($1)", LOCK)
-    return len(known)
+    return known[-1].version
 
 
 async def _has_record(connection: PooledConnection) -> bool:
@@ -63,7 +64,7 @@ async def _applied(connection: PooledConnection) -> dict[int, str]:
 async def _apply(connection: PooledConnection, migration: Migration) -> None:
     await connection.execute(f"BEGIN ISOLATION LEVEL {ISOLATION}")
     try:
-        await connection.execute(collated(migration.sql))
+        await connection.execute(migration.sql)
         await connection.execute(RECORD_ONE, migration.version, migration.name, migration.digest)
         await connection.execute("COMMIT")
     except (*FAILURES, StoreError):

@@ -40,20 +40,20 @@ SAVE = f"""
     WITH moved AS (
         UPDATE workspaces SET position = $4, mark_id = $5::uuid, size = size + $6
         WHERE id = $1::uuid AND position = $2 AND mark_id = $3::uuid
-        RETURNING number, documents_were_read
+        RETURNING pk, documents_were_read
     ), saved AS (
-        SELECT moved.number AS workspace, moved.documents_were_read, given.*,
+        SELECT moved.pk AS workspace, moved.documents_were_read, given.*,
             nextval('content_numbers') AS content
         FROM moved, {_columns(_FIRST, _HEAD)}
     ), preserved AS (
-        INSERT INTO documents (workspace, file, epoch_id, content_id, base_state, vector)
-        SELECT files.workspace, files.number, COALESCE(files.content_id, files.revision_id),
-            COALESCE(files.content_id, files.revision_id), contents.compressed, ''::bytea
-        {_OLD} JOIN contents ON contents.number = files.content
+        INSERT INTO documents (workspace, file, epoch_id, content_revision_id, base_state, vector)
+        SELECT files.workspace, files.pk, COALESCE(files.content_revision_id, files.revision_id),
+            COALESCE(files.content_revision_id, files.revision_id), contents.compressed, ''::bytea
+        {_OLD} JOIN contents ON contents.pk = files.content
         WHERE saved.documents_were_read = 1 ON CONFLICT (workspace, file) DO NOTHING
     ), superseded AS (
         INSERT INTO revisions (workspace, file, {COPIED})
-        SELECT files.workspace, files.number, {", ".join(f"files.{e}" for e in COPIED.split(", "))}
+        SELECT files.workspace, files.pk, {", ".join(f"files.{e}" for e in COPIED.split(", "))}
         {_OLD}
     ), replaced AS (
         UPDATE files SET {", ".join(f"{name} = saved.{name}" for name in (*_REPLACED, "content"))}
@@ -62,10 +62,10 @@ SAVE = f"""
             AND files.revision_id = saved.base_id
         RETURNING 1
     ), texts AS (
-        INSERT INTO contents (number, compressed) SELECT content, compressed FROM saved
+        INSERT INTO contents (pk, compressed) SELECT content, compressed FROM saved
     ), remembered AS (
         INSERT INTO receipts (workspace, {", ".join(_RECEIPT)})
-        SELECT moved.number, given.* FROM moved, {_columns(_FIRST + len(_HEAD), _RECEIPT)}
+        SELECT moved.pk, given.* FROM moved, {_columns(_FIRST + len(_HEAD), _RECEIPT)}
         ON CONFLICT DO NOTHING RETURNING 1
     )
     SELECT 1 / CAST(

@@ -17,16 +17,16 @@ from octavo.store.transaction import MATCHED, Matching, NewNote, Value, indexed_
 
 NUMBERS = "SELECT nextval('search_numbers') FROM generate_series(1, CAST($1 AS INTEGER))"
 PUT = """
-    INSERT INTO search (workspace_id, number, piece, tokens)
+    INSERT INTO search (workspace_id, note, piece, tokens)
     VALUES ($1::uuid, $2, $3, CAST(CAST($4 AS TEXT) AS TSVECTOR))
 """
 PUT_NAME = """
     UPDATE search SET tokens = CAST(CAST($3 AS TEXT) AS TSVECTOR)
-    WHERE workspace_id = $1::uuid AND number = $2 AND piece = 0
+    WHERE workspace_id = $1::uuid AND note = $2 AND piece = 0
 """
 CLEAR = "DELETE FROM search"
-REMOVE = "DELETE FROM search WHERE workspace_id = $1::uuid AND number = $2"
-TEXT = "SELECT compressed FROM contents WHERE number = $1"
+REMOVE = "DELETE FROM search WHERE workspace_id = $1::uuid AND note = $2"
+TEXT = "SELECT compressed FROM contents WHERE pk = $1"
 CONTENTS = "SELECT nextval('content_numbers') FROM generate_series(1, CAST($1 AS INTEGER))"
 PIECE = 2000
 """Tokens in a piece, at most."""
@@ -42,7 +42,7 @@ BY_INDEX = "SELECT set_config('enable_seqscan', 'off', true)"
 # index by workspace, which leads to all vectors of it, can't be chosen. The tag has excluded most
 # other workspaces already.
 _FOUND = """
-    SELECT number FROM search
+    SELECT note FROM search
     WHERE tokens @@ CAST(CAST({phrase} AS TEXT) AS TSQUERY)
     AND CAST(workspace_id AS TEXT) = CAST($1::uuid AS TEXT) {piece}
 """
@@ -120,11 +120,11 @@ def match(workspace_id: str, matching: Matching) -> tuple[str, tuple[Value, ...]
     sql = f"""
         WITH found AS MATERIALIZED ({" INTERSECT ".join(found)})
         SELECT {MATCHED} FROM fulltext_notes JOIN files
-        ON files.workspace = fulltext_notes.workspace AND files.number = fulltext_notes.file
-        WHERE fulltext_notes.workspace = (SELECT number FROM workspaces WHERE id = $1::uuid)
+        ON files.workspace = fulltext_notes.workspace AND files.pk = fulltext_notes.file
+        WHERE fulltext_notes.workspace = (SELECT pk FROM workspaces WHERE id = $1::uuid)
         AND files.state = 'live'
-        AND fulltext_notes.number IN (SELECT number FROM found) {below}{heads}
-        ORDER BY fulltext_notes.number DESC LIMIT $2
+        AND fulltext_notes.pk IN (SELECT note FROM found) {below}{heads}
+        ORDER BY fulltext_notes.pk DESC LIMIT $2
     """
     return sql, tuple(arguments)
 

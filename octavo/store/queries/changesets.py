@@ -58,24 +58,24 @@ _MOVE_CURSOR = """
     UPDATE workspaces
     SET position = $4, mark_id = $5::uuid, last_file = last_file + $6, size = size + $7
     WHERE id = $1::uuid AND position = $2 AND mark_id = $3::uuid
-    RETURNING number, last_file, documents_were_read
+    RETURNING pk, last_file, documents_were_read
 """
 _READ_DOCUMENTS = """
     UPDATE workspaces SET documents_were_read = 1
-    WHERE id = $1::uuid AND position = $2 AND mark_id = $3::uuid RETURNING number
+    WHERE id = $1::uuid AND position = $2 AND mark_id = $3::uuid RETURNING pk
 """
 _INSERT_HEAD = f"""
-    INSERT INTO files (workspace, {COLUMNS}, content, number)
+    INSERT INTO files (workspace, {COLUMNS}, content, pk)
     VALUES ($1, {placeholders(2)}, ${COUNT + 2}, ${COUNT + 3})
 """
 _SUPERSEDE_HEAD = f"""
     INSERT INTO revisions (workspace, file, {COPIED})
-    SELECT workspace, number, {COPIED} FROM files WHERE workspace = $1 AND file_id = $2::uuid
+    SELECT workspace, pk, {COPIED} FROM files WHERE workspace = $1 AND file_id = $2::uuid
 """
 # The index by path is left alone when the statement does not name its columns.
 _REPLACE_HEAD = """
-    UPDATE files SET revision_id = $6::uuid, position = $7, content_id = $8::uuid, digest = $9,
-        size = $10, media_type = $11, author_id = $12::uuid, mutation_id = $13::uuid,
+    UPDATE files SET revision_id = $6::uuid, position = $7, content_revision_id = $8::uuid,
+        digest = $9, size = $10, media_type = $11, author_id = $12::uuid, mutation_id = $13::uuid,
         changed_at = $14, origin = $15, program = $16, {content}{place}
     WHERE workspace = $1 AND file_id = $2::uuid AND kind = $4 AND revision_id = $18::uuid{same}
 """
@@ -90,7 +90,7 @@ _REPLACE_AND_MOVE = _REPLACE_HEAD.format(
 _PLACES = """
     SELECT file_id, state, path, revision_id FROM files WHERE workspace = $1 AND file_id IN ($ids)
 """
-_INSERT_CONTENT = "INSERT INTO contents (number, compressed) VALUES ($1, $2)"
+_INSERT_CONTENT = "INSERT INTO contents (pk, compressed) VALUES ($1, $2)"
 _INSERT_RECEIPT = """
     INSERT INTO receipts
         (workspace, mutation_id, fingerprint, position, mark_id, changes, created_at)
@@ -102,11 +102,11 @@ _REPEATED = """
 # The revision that introduced a content is stored as long as any other revision with it.
 _QUEUE_CONTENTS_FOR_SWEEPING = f"""
     INSERT INTO purged_contents (content, size) SELECT content, size FROM revisions
-    WHERE {OF_FILE} AND content_id IS NULL AND content IS NOT NULL
+    WHERE {OF_FILE} AND content_revision_id IS NULL AND content IS NOT NULL
 """
 _ERASE_REVISION_DETAILS = f"""
-    UPDATE revisions
-    SET path = '', content_id = NULL, content = NULL, digest = $3, size = 0, media_type = ''
+    UPDATE revisions SET path = '', content_revision_id = NULL, content = NULL, digest = $3,
+        size = 0, media_type = ''
     WHERE {OF_FILE}
 """
 _RECEIPTS = f"""

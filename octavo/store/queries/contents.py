@@ -14,18 +14,18 @@ from octavo.store.transaction import Transaction
 
 _TEXTS = f"""
     SELECT files.file_id, contents.compressed
-    FROM files JOIN contents ON contents.number = files.content
+    FROM files JOIN contents ON contents.pk = files.content
     WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
 """
 _INSERT_IMAGE = """
-    INSERT INTO images (number, blob, width, height, frames)
+    INSERT INTO images (pk, blob, width, height, frames)
     SELECT $1, blob, width, height, frames FROM uploads WHERE id = $2::uuid
 """
 
 _DELETE_UPLOAD = "DELETE FROM uploads WHERE id = $1::uuid"
 # Perhaps nothing refers to them any more.
 _CHECK_BLOBS = """
-    UPDATE blobs SET check_at = 0 WHERE key = (SELECT blob FROM images WHERE number = $1)
+    UPDATE blobs SET check_at = 0 WHERE key = (SELECT blob FROM images WHERE pk = $1)
 """
 
 
@@ -70,6 +70,6 @@ async def insert_images(
 async def delete_contents(transaction: Transaction, numbers: Sequence[int | None]) -> None:
     """Delete texts and images that no revision refers to any more; None is left out."""
     given = [(number,) for number in numbers if number is not None]
-    await transaction.execute_many("DELETE FROM contents WHERE number = $1", given)
+    await transaction.execute_many("DELETE FROM contents WHERE pk = $1", given)
     await transaction.execute_many(_CHECK_BLOBS, given)
-    await transaction.execute_many("DELETE FROM images WHERE number = $1", given)
+    await transaction.execute_many("DELETE FROM images WHERE pk = $1", given)

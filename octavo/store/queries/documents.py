@@ -64,44 +64,47 @@ class FollowedDocuments(NamedTuple):
     documents: dict[FileId, FollowedDocument]
 
 
-DOCUMENT = "documents.epoch_id, documents.content_id, documents.base_state, documents.vector"
+DOCUMENT = (
+    "documents.epoch_id, documents.content_revision_id, documents.base_state, documents.vector"
+)
 """The columns of a stored document, as `document_of_row` takes them."""
-IS_CURRENT = "documents.content_id = COALESCE(files.content_id, files.revision_id)"
+IS_CURRENT = (
+    "documents.content_revision_id = COALESCE(files.content_revision_id, files.revision_id)"
+)
 """Whether a document has the text of the head."""
 WITH_DOCUMENT = """
-    JOIN documents ON documents.workspace = files.workspace AND documents.file = files.number
+    JOIN documents ON documents.workspace = files.workspace AND documents.file = files.pk
 """
-_CONTENT = "COALESCE(files.content_id, files.revision_id) AS content_id"
+_CONTENT = "COALESCE(files.content_revision_id, files.revision_id) AS content_revision_id"
 _DOCUMENTS = f"""
     SELECT files.file_id, {_CONTENT}, {DOCUMENT},
         CASE WHEN {IS_CURRENT} THEN NULL ELSE contents.compressed END
-    FROM files LEFT {WITH_DOCUMENT} LEFT JOIN contents ON contents.number = files.content
+    FROM files LEFT {WITH_DOCUMENT} LEFT JOIN contents ON contents.pk = files.content
     WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
 """
 _TEXTS = f"""
-    SELECT files.file_id, contents.compressed, documents.content_id
-    FROM files LEFT JOIN contents ON contents.number = files.content LEFT {WITH_DOCUMENT}
+    SELECT files.file_id, contents.compressed, documents.content_revision_id
+    FROM files LEFT JOIN contents ON contents.pk = files.content LEFT {WITH_DOCUMENT}
     WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
 """
 OF_FILE = """
-    workspace = $1 AND file = (SELECT number FROM files WHERE workspace = $1 AND file_id = $2::uuid)
+    workspace = $1 AND file = (SELECT pk FROM files WHERE workspace = $1 AND file_id = $2::uuid)
 """
 _UPDATES = f"""
     SELECT files.file_id, document_updates.updates FROM files
     JOIN document_updates ON document_updates.workspace = files.workspace
-        AND document_updates.file = files.number
+        AND document_updates.file = files.pk
     WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
     ORDER BY document_updates.file, document_updates.position
 """
 _APPEND = """
     INSERT INTO document_updates (workspace, file, position, updates)
-    SELECT workspace, number, $3, $4 FROM files WHERE workspace = $1 AND file_id = $2::uuid
+    SELECT workspace, pk, $3, $4 FROM files WHERE workspace = $1 AND file_id = $2::uuid
 """
 # On SQLite the row keeps its size, and the pages of its state are not written.
 _NAME_CONTENT = f"""
-    UPDATE documents SET content_id = $3::uuid WHERE {OF_FILE} AND epoch_id = $4::uuid AND $5 = (
-        SELECT COALESCE(SUM(LENGTH(updates)), 0) FROM document_updates WHERE {OF_FILE}
-    )
+    UPDATE documents SET content_revision_id = $3::uuid WHERE {OF_FILE} AND epoch_id = $4::uuid
+    AND $5 = (SELECT COALESCE(SUM(LENGTH(updates)), 0) FROM document_updates WHERE {OF_FILE})
 """
 _DELETE_OF_FILE = f"DELETE FROM documents WHERE {OF_FILE}"
 _DELETE_UPDATES_OF_FILE = f"DELETE FROM document_updates WHERE {OF_FILE}"
@@ -113,23 +116,26 @@ _OF_DOCUMENT = """
 _REPLACE = "UPDATE documents SET base_state = $3, vector = $4 WHERE workspace = $1 AND file = $2"
 _DELETE = "DELETE FROM documents WHERE workspace = $1 AND file = $2"
 _DELETE_UPDATES = "DELETE FROM document_updates WHERE workspace = $1 AND file = $2"
-_CONTENT_OF_DOCUMENT = "SELECT content_id FROM documents WHERE workspace = $1 AND file = $2"
+_CONTENT_OF_DOCUMENT = (
+    "SELECT content_revision_id FROM documents WHERE workspace = $1 AND file = $2"
+)
 _PUT = """
-    INSERT INTO documents (workspace, file, epoch_id, content_id, base_state, vector)
-    SELECT workspace, number, $3::uuid, $4::uuid, $5, $6 FROM files
+    INSERT INTO documents (workspace, file, epoch_id, content_revision_id, base_state, vector)
+    SELECT workspace, pk, $3::uuid, $4::uuid, $5, $6 FROM files
     WHERE workspace = $1 AND file_id = $2::uuid
     ON CONFLICT (workspace, file) DO UPDATE SET epoch_id = excluded.epoch_id,
-        content_id = excluded.content_id, base_state = excluded.base_state, vector = excluded.vector
+        content_revision_id = excluded.content_revision_id, base_state = excluded.base_state,
+        vector = excluded.vector
 """
 _STORED_CONTENTS = f"""
-    SELECT files.file_id, documents.content_id FROM files {WITH_DOCUMENT}
+    SELECT files.file_id, documents.content_revision_id FROM files {WITH_DOCUMENT}
     WHERE files.workspace = $1 AND files.file_id IN ($ids)
 """
 _PRESERVE = """
-    INSERT INTO documents (workspace, file, epoch_id, content_id, base_state, vector)
-    SELECT files.workspace, files.number, COALESCE(content_id, revision_id),
-        COALESCE(content_id, revision_id), contents.compressed, $3
-    FROM files JOIN contents ON contents.number = files.content
+    INSERT INTO documents (workspace, file, epoch_id, content_revision_id, base_state, vector)
+    SELECT files.workspace, files.pk, COALESCE(content_revision_id, revision_id),
+        COALESCE(content_revision_id, revision_id), contents.compressed, $3
+    FROM files JOIN contents ON contents.pk = files.content
     WHERE files.workspace = $1 AND files.file_id = $2::uuid AND files.kind = 'note'
     ON CONFLICT (workspace, file) DO NOTHING
 """

@@ -34,7 +34,7 @@ from octavo.store.transaction import Row, Script, Transaction, single_statement
 # With the cursor in each row, so that one statement is enough.
 _HEADS_AFTER = f"""
     SELECT {columns_of("files")}, {CURSOR}, {is_known(2)} FROM workspaces
-    LEFT JOIN files ON files.workspace = workspaces.number AND files.position > $2
+    LEFT JOIN files ON files.workspace = workspaces.pk AND files.position > $2
     WHERE workspaces.id = $1::uuid
 """
 _ALL_HEADS = f"SELECT {COLUMNS} FROM files WHERE workspace = {WORKSPACE}"
@@ -43,7 +43,7 @@ _SIZES_AFTER = f"""
     ORDER BY position LIMIT $3
 """
 _SIZE_AT = f"SELECT SUM(size) FROM files WHERE workspace = {WORKSPACE} AND position = $2"
-_TEXT = "LEFT JOIN contents ON contents.number = {table}.content"
+_TEXT = "LEFT JOIN contents ON contents.pk = {table}.content"
 _PAGE = f"""
     SELECT {{columns}} FROM files {{text}}
     WHERE files.workspace = {WORKSPACE} AND files.position > $2 AND files.position <= $3
@@ -58,9 +58,9 @@ _LIVE_CONTENTS = f"SELECT COALESCE(SUM(size), 0), COUNT(*) {_LIVE}"
 _LIVE_PATHS = f"SELECT size, path {_LIVE}"
 _EARLIER = f"""
     FROM revisions JOIN files
-    ON files.workspace = revisions.workspace AND files.number = revisions.file
+    ON files.workspace = revisions.workspace AND files.pk = revisions.file
     WHERE revisions.workspace = {WORKSPACE} AND files.state = 'live'
-    AND revisions.content_id IS NULL AND revisions.path <> ''
+    AND revisions.content_revision_id IS NULL AND revisions.path <> ''
 """
 _EARLIER_CONTENTS = f"SELECT COALESCE(SUM(revisions.size), 0), COUNT(*) {_EARLIER}"
 _EARLIER_PATHS = f"SELECT revisions.size, revisions.path, files.path {_EARLIER}"
@@ -73,11 +73,11 @@ _FILES_AFTER = f"""
 # The revisions that files had at the position $2 which have changed since.
 _CHANGED_SINCE = f"""
     FROM files JOIN revisions
-    ON revisions.workspace = files.workspace AND revisions.file = files.number
+    ON revisions.workspace = files.workspace AND revisions.file = files.pk
     AND revisions.position = (
         SELECT MAX(older.position) FROM revisions AS older
         WHERE older.workspace = files.workspace
-        AND older.file = files.number AND older.position <= $2
+        AND older.file = files.pk AND older.position <= $2
     ) {{text}}
     WHERE files.workspace = {WORKSPACE} AND files.file_id >= $3::uuid AND files.file_id <= $4::uuid
     AND files.position > $2

@@ -62,7 +62,7 @@ class WholeFile:
 
 _EITHER = """
     SELECT {columns}, contents.compressed FROM {source}
-    LEFT JOIN contents ON contents.number = {table}.content
+    LEFT JOIN contents ON contents.pk = {table}.content
 """
 _OF_FILE = f"files.workspace = {WORKSPACE} AND files.file_id"
 _SELECT_HEADS = _EITHER.format(columns=columns_of("files"), source="files", table="files")
@@ -70,8 +70,8 @@ _HEAD = f"{_SELECT_HEADS} WHERE {_OF_FILE} = $2::uuid"
 _READ = "SELECT documents_were_read FROM workspaces WHERE id = $1::uuid"
 # One that is behind is not needed: its state may be large.
 _CURRENT = f"""
-    documents.epoch_id, documents.content_id, CASE WHEN {IS_CURRENT} THEN documents.base_state END,
-    documents.vector
+    documents.epoch_id, documents.content_revision_id,
+    CASE WHEN {IS_CURRENT} THEN documents.base_state END, documents.vector
 """
 _DOCUMENT = f"SELECT {_CURRENT} FROM files {WITH_DOCUMENT} WHERE {_OF_FILE} = $2::uuid"
 _SIZES_OF_DOCUMENTS = f"""
@@ -127,13 +127,14 @@ _REVISION_PATHS = from_both(
 _WITH_EARLIER = f"""
     SELECT file_id FROM files WHERE {_OF_FILE} IN ($ids) AND EXISTS (
         SELECT 1 FROM revisions
-        WHERE revisions.workspace = files.workspace AND revisions.file = files.number
+        WHERE revisions.workspace = files.workspace AND revisions.file = files.pk
     )
 """
 _EARLIER = (
     from_both(
         f"""{_EITHER} WHERE files.workspace = {WORKSPACE} AND files.file_id = $2::uuid
-        AND {{table}}.position < $3 AND {{table}}.content_id IS NULL AND {{table}}.path <> ''"""
+        AND {{table}}.position < $3 AND {{table}}.content_revision_id IS NULL
+        AND {{table}}.path <> ''"""
     )
     + " ORDER BY position DESC LIMIT $4"
 )

@@ -88,22 +88,22 @@ class FileIndex(Generic[E]):
 _WAITING = """
     SELECT workspaces.id FROM workspaces
     LEFT JOIN index_cursors
-    ON index_cursors.workspace = workspaces.number AND index_cursors.name = $1
+    ON index_cursors.workspace = workspaces.pk AND index_cursors.name = $1
     WHERE workspaces.position >= COALESCE(index_cursors.position, 1)
 """
 _CURSOR = """
     SELECT workspaces.position, COALESCE(index_cursors.position, 1),
         COALESCE(index_cursors.file, 0)
     FROM workspaces LEFT JOIN index_cursors
-    ON index_cursors.workspace = workspaces.number AND index_cursors.name = $2
+    ON index_cursors.workspace = workspaces.pk AND index_cursors.name = $2
     WHERE workspaces.id = $1::uuid
 """
 # Attachments have no text.
 _NEXT = f"""
-    SELECT position, number, file_id, CASE kind WHEN 'note' THEN size + 3 * LENGTH(path) ELSE 0 END
+    SELECT position, pk, file_id, CASE kind WHEN 'note' THEN size + 3 * LENGTH(path) ELSE 0 END
     FROM files
-    WHERE workspace = {WORKSPACE} AND position >= $2 AND (position, number) > ($2, $3)
-    ORDER BY position, number LIMIT $4
+    WHERE workspace = {WORKSPACE} AND position >= $2 AND (position, pk) > ($2, $3)
+    ORDER BY position, pk LIMIT $4
 """
 _HEADS = f"""
     SELECT {COLUMNS} FROM files

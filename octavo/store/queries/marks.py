@@ -22,7 +22,7 @@ CURSOR = "workspaces.position, workspaces.mark_id"
 """The columns of the cursor of a workspace, as `cursor_of` takes them."""
 _CURSOR = f"SELECT {CURSOR} FROM workspaces WHERE id = $1::uuid"
 _MARKED = " UNION ALL ".join(
-    f"SELECT 1 FROM {table} WHERE {table}.workspace = workspaces.number"
+    f"SELECT 1 FROM {table} WHERE {table}.workspace = workspaces.pk"
     f" AND {table}.position >= {{position}} AND {table}.{column} = {{mark}}::uuid"
     for table, column in _MARKS
 )

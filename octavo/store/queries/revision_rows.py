@@ -20,7 +20,7 @@ NAMES = (
     "path",
     "revision_id",
     "position",
-    "content_id",
+    "content_revision_id",
     "digest",
     "size",
     "media_type",
@@ -33,7 +33,7 @@ NAMES = (
 """The columns of heads, in the order of the fields of `Revision`."""
 COLUMNS = ", ".join(NAMES)
 COUNT = len(NAMES)
-WORKSPACE = "(SELECT number FROM workspaces WHERE id = $1::uuid)"
+WORKSPACE = "(SELECT pk FROM workspaces WHERE id = $1::uuid)"
 """The number of the workspace whose id is the first argument; NULL without the workspace."""
 _OF_FILES = ("file_id", "kind")
 COPIED = ", ".join(name for name in (*NAMES, "content") if name not in _OF_FILES)
@@ -42,13 +42,13 @@ SOURCES = {
     "files": "files",
     "revisions": (
         "revisions JOIN files"
-        " ON files.workspace = revisions.workspace AND files.number = revisions.file"
+        " ON files.workspace = revisions.workspace AND files.pk = revisions.file"
     ),
 }
 _MANY = 500
 _PATH = NAMES.index("path")
 _REVISION = NAMES.index("revision_id")
-_CONTENT = NAMES.index("content_id")
+_CONTENT = NAMES.index("content_revision_id")
 _DIGEST = NAMES.index("digest")
 _MEDIA_TYPE = NAMES.index("media_type")
 

@@ -42,10 +42,10 @@ _REST = (
 _OF_FILES = "SELECT content, size FROM purged_contents LIMIT $1"
 # Of a text, the row counts that belongs to the revision which brought it.
 _OF_WORKSPACE = """
-    SELECT CASE WHEN content_id IS NULL THEN content END, size, {key} FROM {table}
+    SELECT CASE WHEN content_revision_id IS NULL THEN content END, size, {key} FROM {table}
     WHERE workspace = $1 ORDER BY {key} LIMIT $2
 """
-_KEYS = (("revisions", ("position", "file")), ("files", ("number",)))
+_KEYS = (("revisions", ("position", "file")), ("files", ("pk",)))
 
 
 def sweep() -> Script[bool]:
@@ -74,9 +74,7 @@ async def _sweep_files(transaction: Transaction) -> bool:
 
 
 async def _sweep_workspace(transaction: Transaction) -> bool:
-    found = await transaction.fetch_one(
-        "SELECT id, number FROM deleted_workspaces ORDER BY id LIMIT 1"
-    )
+    found = await transaction.fetch_one("SELECT id, pk FROM deleted_workspaces ORDER BY id LIMIT 1")
     if found is None:
         return False
     workspace = found[1]

@@ -123,8 +123,8 @@ def delete(workspace_id: WorkspaceId) -> Script[bool]:
 
     async def delete_workspace(transaction: Transaction) -> bool:
         moved = await transaction.execute(
-            "INSERT INTO deleted_workspaces (id, number)"
-            " SELECT id, number FROM workspaces WHERE id = $1::uuid",
+            "INSERT INTO deleted_workspaces (id, pk)"
+            " SELECT id, pk FROM workspaces WHERE id = $1::uuid",
             workspace_id,
         )
         if moved != 1:

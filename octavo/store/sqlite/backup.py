@@ -120,7 +120,7 @@ class Verification:
                 if ("migrations",) not in tables:
                     raise StoreUnusable("it is a database of another program")
                 return Contents(
-                    schema=len(self._applied()),
+                    schema=max(self._applied(), default=0),
                     accounts=self._count("accounts"),
                     workspaces=self._count("workspaces"),
                     files=self._count("files"),
@@ -140,8 +140,7 @@ class Verification:
         not. Raises `StoreUnavailable`.
         """
         try:
-            # Without the column, the migration that adds it counts all documents as read. Later, it
-            # got another name.
+            # It had another name in version 8 of the schema.
             columns = self._connection.execute(
                 "SELECT name FROM pragma_table_info('workspaces') WHERE name LIKE 'documents_%read'"
             )

@@ -13,6 +13,7 @@ from octavo.store.migrations import (
     RECORD_ONE,
     Migration,
     pending,
+    rendered,
 )
 from octavo.store.sqlite.failures import STATEMENT_ERRORS, failure
 from octavo.store.sqlite.statement import Statement
@@ -48,15 +49,15 @@ def migrate(connection: sqlite3.Connection, known: Sequence[Migration]) -> int:
     """
     try:
         if not lacks_some(connection, known):
-            return len(known)
+            return known[-1].version
         before = max(_applied(connection), default=0) if _has_record(connection) else 0
         while _apply_next(connection, known):
             pass
         if before:
-            _log.info(MIGRATED, before, len(known))
+            _log.info(MIGRATED, before, known[-1].version)
     except STATEMENT_ERRORS as error:
         raise failure(error) from error
-    return len(known)
+    return known[-1].version
 
 
 def lacks_some(connection: sqlite3.Connection, known: Sequence[Migration]) -> bool:
@@ -81,7 +82,7 @@ def _applied(connection: sqlite3.Connection) -> dict[int, str]:
 def _apply_next(connection: sqlite3.Connection, known: Sequence[Migration]) -> bool:
     connection.execute("BEGIN EXCLUSIVE")
     try:
-        connection.execute(RECORD)
+        connection.execute(rendered(RECORD, "sqlite"))
         missing = pending(known, _applied(connection))
         if missing:
             migration = missing[0]

@@ -30,7 +30,7 @@ from octavo.store.transaction import (
 NUMBER = "UPDATE search_numbers SET last = last + $1 RETURNING last"
 PUT = "INSERT INTO search (rowid, body, name) VALUES ($1, $2, $3)"
 REMOVE = "INSERT INTO search (search, rowid, body, name) VALUES ('delete', $1, $2, $3)"
-TEXT = "SELECT compressed FROM contents WHERE number = $1"
+TEXT = "SELECT compressed FROM contents WHERE pk = $1"
 
 # Long notes have so many rows, at most.
 _ROWS = 1 << 16
@@ -69,11 +69,11 @@ _VERSION_2 = b"\xff\x00\x00\x01"
 # From the index to the files: in the other order, the index would be searched for each file.
 _MATCH = f"""
     SELECT {MATCHED} FROM search
-    CROSS JOIN fulltext_notes ON fulltext_notes.number = search.rowid
+    CROSS JOIN fulltext_notes ON fulltext_notes.pk = search.rowid
     CROSS JOIN files
-    ON files.workspace = fulltext_notes.workspace AND files.number = fulltext_notes.file
+    ON files.workspace = fulltext_notes.workspace AND files.pk = fulltext_notes.file
     WHERE search MATCH $2 AND search.rowid > 0 AND files.state = 'live'
-    AND fulltext_notes.workspace = (SELECT number FROM workspaces WHERE id = $1::uuid)
+    AND fulltext_notes.workspace = (SELECT pk FROM workspaces WHERE id = $1::uuid)
     {{below}}{{heads}} ORDER BY search.rowid DESC LIMIT $3
 """
 _BELOW = """
@@ -83,20 +83,20 @@ _BELOW = """
 
 HAS_LONG = """
     SELECT 1 FROM fulltext_notes
-    WHERE workspace = (SELECT number FROM workspaces WHERE id = $1::uuid) AND portions > 0 LIMIT 1
+    WHERE workspace = (SELECT pk FROM workspaces WHERE id = $1::uuid) AND portions > 0 LIMIT 1
 """
 """Whether a workspace has long notes, by an index of these alone."""
 _FOUND = f"""
-    SELECT -search.rowid / {_ROWS} AS number FROM search
+    SELECT -search.rowid / {_ROWS} AS pk FROM search
     WHERE search MATCH {{phrase}} AND search.rowid < 0
 """
 _MATCH_LONG = f"""
     SELECT {MATCHED} FROM ({{found}}) AS found
-    CROSS JOIN fulltext_notes ON fulltext_notes.number = found.number
+    CROSS JOIN fulltext_notes ON fulltext_notes.pk = found.pk
     CROSS JOIN files
-    ON files.workspace = fulltext_notes.workspace AND files.number = fulltext_notes.file
-    WHERE fulltext_notes.workspace = (SELECT number FROM workspaces WHERE id = $1::uuid)
-    AND files.state = 'live' {{below}}{{heads}} ORDER BY fulltext_notes.number DESC LIMIT $3
+    ON files.workspace = fulltext_notes.workspace AND files.pk = fulltext_notes.file
+    WHERE fulltext_notes.workspace = (SELECT pk FROM workspaces WHERE id = $1::uuid)
+    AND files.state = 'live' {{below}}{{heads}} ORDER BY fulltext_notes.pk DESC LIMIT $3
 """
 
 

@@ -45,8 +45,8 @@ from octavo.store.transaction import (
 
 _LAST_CONTENT = """
     SELECT MAX(
-        COALESCE((SELECT MAX(number) FROM contents), 0),
-        COALESCE((SELECT MAX(number) FROM images), 0)
+        COALESCE((SELECT MAX(pk) FROM contents), 0),
+        COALESCE((SELECT MAX(pk) FROM images), 0)
     )
 """
 _OVER = StatementInvalid("the transaction is over")

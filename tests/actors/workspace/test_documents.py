@@ -274,7 +274,7 @@ async def test_document_that_is_damaged_begins_anew_with_the_next_text(damage: s
         if damage == "kept text":
             await execute("UPDATE documents SET base_state = x'0909'")
         if damage == "no content":
-            await execute("UPDATE documents SET content_id = NULL")
+            await execute("UPDATE documents SET content_revision_id = NULL")
         # Others are not affected.
         other = await device_of(rig, file="b")
         other.insert(0, "an ")

@@ -363,8 +363,8 @@ def too_many_changed(world: World) -> tuple[Limited, Json]:
         given = {"mutationId": fresh_id(), "operations": made}
         assert limited.ask("POST", f"{limited.base}/changesets", json=given).status_code == 200
     # The helper stores a quoted id as the bytes of the id.
-    number = f"(SELECT number FROM oauth_programs WHERE client LIKE '{client_id}%')"
-    world.change(f"UPDATE files SET program = {number} WHERE path LIKE '{client_id}/%'")
+    program = f"(SELECT pk FROM oauth_programs WHERE client LIKE '{client_id}%')"
+    world.change(f"UPDATE files SET program = {program} WHERE path LIKE '{client_id}/%'")
     return limited, {"client": client_id, "since": recently()}
 
 

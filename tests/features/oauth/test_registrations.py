@@ -66,13 +66,13 @@ async def keep_house(identity: IdentityFixture, day: float) -> None:
 
 async def refer(identity: IdentityFixture, table: str) -> None:
     """Insert a revision that some program made."""
-    of_table = "file" if table == "revisions" else "kind, file_id, number"
+    of_table = "file" if table == "revisions" else "kind, file_id, pk"
     kind = "" if table == "revisions" else "'note', $1::uuid, "
     await identity.execute(
         f"INSERT INTO {table} (workspace, position, size, changed_at, state, path, origin, digest,"
         f" revision_id, author_id, mutation_id, program, {of_table})"
         " VALUES (1, 1, 0, 0, 'live', 'a.md', '', $2, $1::uuid, $1::uuid, $1::uuid,"
-        f" (SELECT MAX(number) FROM oauth_programs), {kind}1)",
+        f" (SELECT MAX(pk) FROM oauth_programs), {kind}1)",
         "0190a0b0-0000-7000-8000-00000000000a",
         b"",
     )

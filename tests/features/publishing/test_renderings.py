@@ -88,13 +88,13 @@ async def text(store: Store, number: int, given: str) -> TextSource:
     file_id = FileId(f"01900000-0000-7000-8000-{number:012x}")
     await execute(
         store,
-        "INSERT INTO contents (number, compressed) VALUES ($1, $2)",
+        "INSERT INTO contents (pk, compressed) VALUES ($1, $2)",
         number,
         compressed(given),
     )
     await execute(
         store,
-        "INSERT INTO files (workspace, number, file_id, state, kind, path, revision_id, position,"
+        "INSERT INTO files (workspace, pk, file_id, state, kind, path, revision_id, position,"
         " content, digest, size, author_id, mutation_id, changed_at, origin) VALUES (1, $1,"
         " $2::uuid, 'live', 'note', 'a.md', $2::uuid, 1, $1, $3, 1, $2::uuid, $2::uuid, 0, '')",
         number,
@@ -305,7 +305,7 @@ async def test_one_note_of_a_workspace_is_rendered_at_a_time(
     workers.waiting = trio.Event()
     sources = [await text(store, number, f"{number}") for number in range(1, 6)]
     other = (await text(store, 9, "other"))._replace(workspace=2)
-    await execute(store, "UPDATE files SET workspace = 2 WHERE number = 9")
+    await execute(store, "UPDATE files SET workspace = 2 WHERE pk = 9")
     async with trio.open_nursery() as readers:
         for each in (*sources, other):
             readers.start_soon(rendered.get, each)
@@ -321,7 +321,7 @@ async def test_notes_of_a_workspace_are_rendered_at_a_pace_that_others_hardly_fe
     rendered = renderings(store, workers)
     sources = [await text(store, number, f"*tea {number}*") for number in range(1, 12)]
     elsewhere = sources.pop()._replace(workspace=2)
-    await execute(store, "UPDATE files SET workspace = 2 WHERE number = 11")
+    await execute(store, "UPDATE files SET workspace = 2 WHERE pk = 11")
     began = trio.current_time()
     ended: list[float] = []
 
@@ -370,7 +370,7 @@ async def test_reader_does_not_wait_for_the_equal_text_of_another_workspace(
     await trio.testing.wait_all_tasks_blocked()
     here = await text(store, 1, "*tea*")
     there = (await text(store, 2, "*tea*"))._replace(workspace=2)
-    await execute(store, "UPDATE files SET workspace = 2 WHERE number = 2")
+    await execute(store, "UPDATE files SET workspace = 2 WHERE pk = 2")
     workers.waiting = trio.Event()
     async with trio.open_nursery() as readers:
         readers.start_soon(rendered.get, here)
@@ -380,7 +380,7 @@ async def test_reader_does_not_wait_for_the_equal_text_of_another_workspace(
         workers.waiting.set()
     # What was rendered for one is not shown to the other, either: its time would tell.
     third = (await text(store, 3, "*tea*"))._replace(workspace=3)
-    await execute(store, "UPDATE files SET workspace = 3 WHERE number = 3")
+    await execute(store, "UPDATE files SET workspace = 3 WHERE pk = 3")
     assert await html(rendered, third) == "<p><em>tea</em></p>"
     assert workers.calls == 3
 

@@ -477,7 +477,7 @@ class Scripts:
         assert steps == 5
         for table in ("files", "receipts", "link_index", "index_cursors"):
             assert await rows_of(store, table) == {2}
-        assert await rows_of(store, "contents", "number") == set(range(46, 91))
+        assert await rows_of(store, "contents", "pk") == set(range(46, 91))
         assert await rows_of(store, "members", "workspace_id") == {other}
         assert await rows_of(store, "revisions") == set()
         assert await rows_of(store, "deleted_workspaces", "id") == set()

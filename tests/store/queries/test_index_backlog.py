@@ -317,7 +317,7 @@ class CatchingUp:
 
         async def forget(transaction: Transaction) -> bool:
             row = await transaction.fetch_one(
-                "SELECT number FROM workspaces WHERE id = $1::uuid", VAULT
+                "SELECT pk FROM workspaces WHERE id = $1::uuid", VAULT
             )
             assert row is not None
             steps = (remove_some_notes, remove_some_links, rows_of("index_cursors", "name"))

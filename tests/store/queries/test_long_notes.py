@@ -276,7 +276,7 @@ async def test_long_note_that_an_earlier_version_indexed_as_one_row_is_removed_i
     await vault.write("a", text)
 
     async def index_as_one_row(transaction: Transaction) -> None:
-        row = await transaction.fetch_one("SELECT number FROM fulltext_notes")
+        row = await transaction.fetch_one("SELECT pk FROM fulltext_notes")
         assert row is not None
         for sql, body in ((REMOVE, "short"), (PUT, text)):
             await transaction.execute(

@@ -41,8 +41,8 @@ class FilesToPrune(NamedTuple):
 
 
 _SOME_FILES = """
-    SELECT workspace, number FROM files WHERE (workspace, number) > ($1, $2)
-    ORDER BY workspace, number LIMIT $3
+    SELECT workspace, pk FROM files WHERE (workspace, pk) > ($1, $2)
+    ORDER BY workspace, pk LIMIT $3
 """
 # The heads are not counted.
 _CROWDED = """
@@ -55,19 +55,19 @@ _WINDOW = (
     from_both(
         """
         SELECT {table}.position, {table}.revision_id,
-            COALESCE({table}.content_id, {table}.revision_id) AS content_id,
+            COALESCE({table}.content_revision_id, {table}.revision_id) AS content_revision_id,
             {table}.changed_at, {table}.size, {table}.content,
             EXISTS (SELECT 1 FROM receipts WHERE receipts.workspace = {table}.workspace
                 AND receipts.mutation_id = {table}.mutation_id)
         FROM {source}
-        WHERE files.workspace = $1 AND files.number = $2 AND {table}.position > $3
+        WHERE files.workspace = $1 AND files.pk = $2 AND {table}.position > $3
         """
     )
     + " ORDER BY position LIMIT $4"
 )
 _NEWER = from_both(
     "SELECT COUNT(*) FROM {source}"
-    " WHERE files.workspace = $1 AND files.number = $2 AND {table}.position > $3"
+    " WHERE files.workspace = $1 AND files.pk = $2 AND {table}.position > $3"
 )
 # The contents that later revisions have from earlier ones, and the one whose words are indexed:
 # they are computed from it again to remove them, and without it they would stay in the index for
@@ -75,8 +75,8 @@ _NEWER = from_both(
 _NEEDED = f"""
     {
     from_both(
-        "SELECT {table}.content FROM {source} WHERE files.workspace = $1 AND files.number = $2"
-        " AND {table}.position > $3 AND {table}.content_id IS NOT NULL"
+        "SELECT {table}.content FROM {source} WHERE files.workspace = $1 AND files.pk = $2"
+        " AND {table}.position > $3 AND {table}.content_revision_id IS NOT NULL"
     )
 }
     UNION ALL

@@ -26,10 +26,10 @@ _FIRST_AFTER = tuple(
 _HEADS = f"SELECT {COLUMNS} FROM files WHERE workspace = {WORKSPACE} AND position > $2"
 _PAST = f"""
     SELECT {columns_of("revisions")} FROM files JOIN revisions
-    ON revisions.workspace = files.workspace AND revisions.file = files.number
+    ON revisions.workspace = files.workspace AND revisions.file = files.pk
     AND revisions.position = (
         SELECT MAX(earlier.position) FROM revisions AS earlier
-        WHERE earlier.workspace = files.workspace AND earlier.file = files.number
+        WHERE earlier.workspace = files.workspace AND earlier.file = files.pk
         AND earlier.position <= $2
     )
     WHERE files.workspace = {WORKSPACE} AND files.position > $2

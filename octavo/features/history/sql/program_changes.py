@@ -29,11 +29,11 @@ MAX_ENDS = 1000
 """Files of all programs together whose ends are read."""
 TOO_MANY = "Too many files were changed since: undo the latest changes first, by a later time."
 
-_PROGRAMS = "(SELECT number FROM oauth_programs WHERE client = $2)"
+_PROGRAMS = "(SELECT pk FROM oauth_programs WHERE client = $2)"
 # The number of a file in one table is the column of another name in the other.
 _FIRST = f"""
     SELECT file, MIN(first) AS first FROM (
-        SELECT number AS file, position AS first FROM files
+        SELECT pk AS file, position AS first FROM files
         WHERE workspace = {WORKSPACE} AND program IN {_PROGRAMS} AND author_id = $3::uuid
         AND changed_at >= $4
         UNION ALL
@@ -42,7 +42,7 @@ _FIRST = f"""
         AND changed_at >= $4 GROUP BY file
     ) AS changed GROUP BY file LIMIT $5
 """
-_OF_FILE = f"files.workspace = {WORKSPACE} AND files.number = $2"
+_OF_FILE = f"files.workspace = {WORKSPACE} AND files.pk = $2"
 _FROM = (
     from_both(f"SELECT {{columns}} FROM {{source}} WHERE {_OF_FILE} AND {{table}}.position >= $3")
     + " ORDER BY position LIMIT $4"
@@ -58,11 +58,11 @@ _HAS_HEADS = f"""
 _ENDS = f"""
     SELECT {columns_of("files")}, {columns_of("revisions")}, revisions.position
     FROM ({_FIRST}) AS found
-    JOIN files ON files.workspace = {WORKSPACE} AND files.number = found.file
-    LEFT JOIN revisions ON revisions.workspace = files.workspace AND revisions.file = files.number
+    JOIN files ON files.workspace = {WORKSPACE} AND files.pk = found.file
+    LEFT JOIN revisions ON revisions.workspace = files.workspace AND revisions.file = files.pk
         AND revisions.position = (
             SELECT MAX(position) FROM revisions AS earlier WHERE earlier.workspace = files.workspace
-                AND earlier.file = files.number AND earlier.position < found.first
+                AND earlier.file = files.pk AND earlier.position < found.first
         )
 """
 
@@ -165,9 +165,7 @@ async def _ends(
 
 
 async def _numbers(transaction: Transaction, client_id: str) -> frozenset[int]:
-    rows = await transaction.fetch_all(
-        "SELECT number FROM oauth_programs WHERE client = $1", client_id
-    )
+    rows = await transaction.fetch_all("SELECT pk FROM oauth_programs WHERE client = $1", client_id)
     return frozenset(row[0] for row in rows)
 
 

@@ -20,17 +20,18 @@ MAX_LEFT = 500
 RestorationState = Literal["running", "done", "failed"]
 
 _INSERT = f"""
-    INSERT INTO restorations (workspace, id, account_id, moment, target, folder, present, state,
-        steps, last, total, done, left_count, left_files, started_at, updated_at)
+    INSERT INTO restorations (workspace, id, account_id, moment, target, folder, start_position,
+        state, steps, last_position, total, done, skipped_count, skipped_files, started_at,
+        updated_at)
     SELECT {WORKSPACE}, $2::uuid, $3::uuid, $4, $5, $6, $7, 'running', 0, $7, $8, 0, 0, '', $9, $9
     WHERE EXISTS (SELECT 1 FROM workspaces WHERE id = $1::uuid) ON CONFLICT DO NOTHING
 """
 _OF_ONE = f"workspace = {WORKSPACE} AND restorations.id = $2::uuid"
 _COLUMNS = """
-    restorations.id, account_id, moment, target, folder, present, state, steps, last, total, done,
-    left_count, failure, started_at, updated_at, continuer_id
+    restorations.id, account_id, moment, target, folder, start_position, state, steps,
+    last_position, total, done, skipped_count, failure, started_at, updated_at, continuer_id
 """
-_FIND = f"SELECT {_COLUMNS}, left_files FROM restorations WHERE {_OF_ONE}"
+_FIND = f"SELECT {_COLUMNS}, skipped_files FROM restorations WHERE {_OF_ONE}"
 _LIST = f"""
     SELECT {_COLUMNS}, '' FROM restorations WHERE workspace = {WORKSPACE}
         AND (started_at, restorations.id) < ($2, $3::uuid)
@@ -38,7 +39,7 @@ _LIST = f"""
 """
 _UNFINISHED = """
     SELECT workspaces.id, restorations.id FROM restorations
-    JOIN workspaces ON workspaces.number = restorations.workspace
+    JOIN workspaces ON workspaces.pk = restorations.workspace
     WHERE state = 'running' AND updated_at <= $1 ORDER BY updated_at LIMIT $2
 """
 
@@ -170,8 +171,8 @@ def record_step(
 
     async def update(transaction: Transaction) -> None:
         await transaction.execute(
-            "UPDATE restorations SET steps = $3, last = $4, done = $5, updated_at = $6"
-            f" WHERE {_OF_ONE} AND steps <= $3",
+            "UPDATE restorations SET steps = $3, last_position = $4, done = $5,"
+            f" updated_at = $6 WHERE {_OF_ONE} AND steps <= $3",
             *key,
             steps,
             last,
@@ -190,8 +191,8 @@ def finish(key: RestorationKey, done: int, left: Sequence[LeftFile], now: int) -
 
     async def update(transaction: Transaction) -> None:
         await transaction.execute(
-            "UPDATE restorations SET state = 'done', done = $3, left_count = $4, left_files = $5,"
-            f" failure = NULL, updated_at = $6 WHERE {_OF_ONE}",
+            "UPDATE restorations SET state = 'done', done = $3, skipped_count = $4,"
+            f" skipped_files = $5, failure = NULL, updated_at = $6 WHERE {_OF_ONE}",
             *key,
             done,
             len(left),

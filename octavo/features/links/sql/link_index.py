@@ -38,15 +38,15 @@ KEY_BYTES = 6
 _NOWHERE = ""
 
 _INDEXED = f"""
-    SELECT files.workspace, files.number, files.file_id, link_index.targets, link_index.sources
+    SELECT files.workspace, files.pk, files.file_id, link_index.targets, link_index.sources
     FROM files LEFT JOIN link_index
-    ON link_index.workspace = files.workspace AND link_index.file = files.number
+    ON link_index.workspace = files.workspace AND link_index.file = files.pk
     WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
 """
 _SOME_INDEXED = """
-    SELECT files.workspace, files.number, files.file_id, link_index.targets, link_index.sources
+    SELECT files.workspace, files.pk, files.file_id, link_index.targets, link_index.sources
     FROM link_index JOIN files
-    ON files.workspace = link_index.workspace AND files.number = link_index.file
+    ON files.workspace = link_index.workspace AND files.pk = link_index.file
     WHERE link_index.workspace = $1 ORDER BY link_index.file LIMIT $2
 """
 _PUT = """

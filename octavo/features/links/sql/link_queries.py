@@ -37,7 +37,7 @@ _STEP = 100
 
 _TEXT = f"""
     SELECT files.path, contents.compressed
-    FROM files LEFT JOIN contents ON contents.number = files.content
+    FROM files LEFT JOIN contents ON contents.pk = files.content
     WHERE files.workspace = {WORKSPACE} AND files.file_id = $2::uuid AND files.state = 'live'
 """
 _PATH = f"""
@@ -53,7 +53,7 @@ _SIZES = f"""
 """
 _NOTES = f"""
     SELECT files.file_id, files.path, files.revision_id, contents.compressed
-    FROM files JOIN contents ON contents.number = files.content
+    FROM files JOIN contents ON contents.pk = files.content
     WHERE files.workspace = {WORKSPACE} AND files.state = 'live' AND files.file_id IN ($ids)
 """
 

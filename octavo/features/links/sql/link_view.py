@@ -43,7 +43,7 @@ _RANKED = f"""
             LENGTH(files.path) - LENGTH(REPLACE(files.path, '/', '')), files.path, files.file_id
         ) AS place
         FROM link_targets JOIN files
-        ON files.workspace = link_targets.workspace AND files.number = link_targets.file
+        ON files.workspace = link_targets.workspace AND files.pk = link_targets.file
         WHERE link_targets.workspace = {WORKSPACE} AND link_targets.key IN ($names)
     ) AS ranked WHERE place <= {{places}}
 """
@@ -52,7 +52,7 @@ _MEANT = _RANKED.format(places=1)
 _MEANT_OR_OUTDATED = _RANKED.format(places=MAX_FILES + 1)
 _TARGETS = f"""
     SELECT link_targets.key, files.path, files.file_id FROM link_targets JOIN files
-    ON files.workspace = link_targets.workspace AND files.number = link_targets.file
+    ON files.workspace = link_targets.workspace AND files.pk = link_targets.file
     WHERE link_targets.workspace = {WORKSPACE} AND link_targets.key IN ($names)
 """
 _FILES_OF_KEYS = f"""
@@ -61,12 +61,12 @@ _FILES_OF_KEYS = f"""
 """
 _SOURCES = f"""
     SELECT DISTINCT files.file_id, files.path FROM link_sources JOIN files
-    ON files.workspace = link_sources.workspace AND files.number = link_sources.file
+    ON files.workspace = link_sources.workspace AND files.pk = link_sources.file
     WHERE link_sources.workspace = {WORKSPACE} AND link_sources.key IN ($names)
 """
 _NEXT_INDEXED = f"""
     SELECT files.file_id, link_index.sources, files.path FROM files
-    JOIN link_index ON link_index.workspace = files.workspace AND link_index.file = files.number
+    JOIN link_index ON link_index.workspace = files.workspace AND link_index.file = files.pk
     WHERE files.workspace = {WORKSPACE} AND files.file_id > $2::uuid
     ORDER BY files.file_id LIMIT $3
 """

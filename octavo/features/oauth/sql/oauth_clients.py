@@ -92,7 +92,7 @@ def remove(client_id: ClientId) -> Script[dict[GrantId, AccountId]]:
     async def remove_client(transaction: Transaction) -> dict[GrantId, AccountId]:
         rows = await transaction.fetch_all(
             "DELETE FROM oauth_grants WHERE program IN"
-            " (SELECT number FROM oauth_programs WHERE client = $1) RETURNING id, account_id",
+            " (SELECT pk FROM oauth_programs WHERE client = $1) RETURNING id, account_id",
             client_id,
         )
         await transaction.execute("DELETE FROM oauth_clients WHERE id = $1::uuid", client_id)

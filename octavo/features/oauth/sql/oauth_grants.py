@@ -21,10 +21,10 @@ from octavo.store.transaction import Row, Script, Transaction
 _COLUMNS = (
     "oauth_grants.id, oauth_grants.account_id, oauth_programs.client, oauth_programs.name, "
     "oauth_grants.scopes, oauth_grants.workspaces, oauth_grants.created_at, "
-    "oauth_grants.expires_at, oauth_grants.used_at, oauth_programs.number"
+    "oauth_grants.expires_at, oauth_grants.used_at, oauth_programs.pk"
 )
 _COUNT = 10
-_WITH_PROGRAM = "JOIN oauth_programs ON oauth_programs.number = oauth_grants.program"
+_WITH_PROGRAM = "JOIN oauth_programs ON oauth_programs.pk = oauth_grants.program"
 _ENDED = (
     """
     DELETE FROM oauth_codes WHERE digest IN

@@ -45,18 +45,18 @@ _LIST = f"""
     SELECT {_COLUMNS}, files.path, CASE
         WHEN publications.file_id IS NOT NULL THEN files.state = 'live' AND files.kind = 'note'
         WHEN publications.folder = '' THEN EXISTS (
-            SELECT 1 FROM files WHERE workspace = workspaces.number AND state = 'live'
+            SELECT 1 FROM files WHERE workspace = workspaces.pk AND state = 'live'
             AND kind = 'note'
         )
         ELSE EXISTS (
-            SELECT 1 FROM files WHERE workspace = workspaces.number AND state = 'live'
+            SELECT 1 FROM files WHERE workspace = workspaces.pk AND state = 'live'
             AND kind = 'note' AND path >= publications.folder || '/'
             AND path < publications.folder || '0'
         )
     END, accounts.state, accounts.controls_publishing
     FROM publications JOIN workspaces ON workspaces.id = publications.workspace_id
     LEFT JOIN accounts ON accounts.id = publications.created_by_id
-    LEFT JOIN files ON files.workspace = workspaces.number
+    LEFT JOIN files ON files.workspace = workspaces.pk
         AND files.file_id = publications.file_id
     WHERE publications.workspace_id = $1::uuid AND publications.id < $2::uuid
     ORDER BY publications.id DESC LIMIT $3
@@ -64,7 +64,7 @@ _LIST = f"""
 # By its own token, or by that of an open report of it; any other token finds some link, so that it
 # takes the same time. The owner is the one of the longest time.
 _BY_DIGEST = f"""
-    SELECT {_COLUMNS}, {CURSOR}, workspaces.number, (
+    SELECT {_COLUMNS}, {CURSOR}, workspaces.pk, (
         SELECT members.account_id FROM members
         WHERE members.workspace_id = publications.workspace_id AND members.role = 'owner'
         ORDER BY members.joined_at, members.account_id LIMIT 1

@@ -22,7 +22,7 @@ _FIND = """
 """
 # The number of a purged text may have been given to another text. Then nothing is read or kept.
 _TEXT = """
-    SELECT contents.compressed FROM files JOIN contents ON contents.number = files.content
+    SELECT contents.compressed FROM files JOIN contents ON contents.pk = files.content
     WHERE files.workspace = $1 AND files.file_id = $2::uuid AND files.content = $3
         AND files.digest = $4
 """

@@ -13,14 +13,14 @@ from octavo.store.transaction import Row, Script, Transaction
 _CHANGED = """
     SELECT file_id, state, kind, path, revision_id, content, digest, changed_at, images.width,
         images.height
-    FROM files LEFT JOIN images ON images.number = files.content
+    FROM files LEFT JOIN images ON images.pk = files.content
     WHERE workspace = $1 AND {which}
 """
 _SINCE = _CHANGED.format(which="position > $2")
 _LIVE = _CHANGED.format(which="state = 'live'")
 
 
-_CURSOR = f"SELECT {CURSOR}, {is_known(2)} FROM workspaces WHERE number = $1"
+_CURSOR = f"SELECT {CURSOR}, {is_known(2)} FROM workspaces WHERE pk = $1"
 
 
 class ChangedFile(NamedTuple):
@@ -46,7 +46,7 @@ def place_of(workspace_id: WorkspaceId) -> Script[tuple[int, Cursor] | None]:
 
     async def read_place(transaction: Transaction) -> tuple[int, Cursor] | None:
         row = await transaction.fetch_one(
-            f"SELECT {CURSOR}, number FROM workspaces WHERE id = $1::uuid", workspace_id
+            f"SELECT {CURSOR}, pk FROM workspaces WHERE id = $1::uuid", workspace_id
         )
         return None if row is None else (row[2], cursor_of_row(row))
 

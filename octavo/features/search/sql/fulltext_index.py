@@ -36,68 +36,68 @@ _MAX_NOTES = 500
 
 
 _INDEXED = f"""
-    SELECT files.file_id, files.content, fulltext_notes.number, fulltext_notes.content,
+    SELECT files.file_id, files.content, fulltext_notes.pk, fulltext_notes.content,
         fulltext_notes.path, files.path, fulltext_notes.portions
     FROM files LEFT JOIN fulltext_notes
-    ON fulltext_notes.workspace = files.workspace AND fulltext_notes.file = files.number
+    ON fulltext_notes.workspace = files.workspace AND fulltext_notes.file = files.pk
     WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
 """
 _BEGUN = f"""
-    SELECT files.file_id, files.content, fulltext_beginnings.number, fulltext_beginnings.content,
+    SELECT files.file_id, files.content, fulltext_beginnings.pk, fulltext_beginnings.content,
         fulltext_beginnings.portions
     FROM files JOIN fulltext_beginnings
-    ON fulltext_beginnings.workspace = files.workspace AND fulltext_beginnings.file = files.number
+    ON fulltext_beginnings.workspace = files.workspace AND fulltext_beginnings.file = files.pk
     WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
 """
 _SOME_BEGUN = """
-    SELECT number, content, portions FROM fulltext_beginnings
+    SELECT pk, content, portions FROM fulltext_beginnings
     WHERE workspace = $1 ORDER BY file LIMIT $2
 """
 _SOME_INDEXED = """
-    SELECT fulltext_notes.number, fulltext_notes.content, COALESCE(fulltext_notes.path, files.path),
+    SELECT fulltext_notes.pk, fulltext_notes.content, COALESCE(fulltext_notes.path, files.path),
         fulltext_notes.portions
     FROM fulltext_notes JOIN files
-    ON files.workspace = fulltext_notes.workspace AND files.number = fulltext_notes.file
+    ON files.workspace = fulltext_notes.workspace AND files.pk = fulltext_notes.file
     WHERE fulltext_notes.workspace = $1 ORDER BY fulltext_notes.file LIMIT $2
 """
 _PUT = f"""
-    INSERT INTO fulltext_notes (number, portions, workspace, file, content)
-    SELECT $3, $4, workspace, number, content FROM files
+    INSERT INTO fulltext_notes (pk, portions, workspace, file, content)
+    SELECT $3, $4, workspace, pk, content FROM files
     WHERE workspace = {WORKSPACE} AND file_id = $2::uuid
 """
-_DELETE = "DELETE FROM fulltext_notes WHERE number = $1"
+_DELETE = "DELETE FROM fulltext_notes WHERE pk = $1"
 _KEEP_PATH = """
     UPDATE fulltext_notes SET path = (
         SELECT files.path FROM files
-        WHERE files.workspace = fulltext_notes.workspace AND files.number = fulltext_notes.file
+        WHERE files.workspace = fulltext_notes.workspace AND files.pk = fulltext_notes.file
     )
     WHERE workspace = $1 AND path IS NULL
-    AND file = (SELECT number FROM files WHERE workspace = $1 AND file_id = $2::uuid)
+    AND file = (SELECT pk FROM files WHERE workspace = $1 AND file_id = $2::uuid)
 """
 _BEGIN = f"""
-    INSERT INTO fulltext_beginnings (number, portions, workspace, file, content)
-    SELECT $3, $4, workspace, number, content FROM files
+    INSERT INTO fulltext_beginnings (pk, portions, workspace, file, content)
+    SELECT $3, $4, workspace, pk, content FROM files
     WHERE workspace = {WORKSPACE} AND file_id = $2::uuid
 """
-_CONTINUE = "UPDATE fulltext_beginnings SET portions = $2 WHERE number = $1"
-_END = "DELETE FROM fulltext_beginnings WHERE number = $1"
+_CONTINUE = "UPDATE fulltext_beginnings SET portions = $2 WHERE pk = $1"
+_END = "DELETE FROM fulltext_beginnings WHERE pk = $1"
 _QUEUE_REMOVAL = """
-    INSERT INTO fulltext_removals (number, workspace, content, path, portions)
+    INSERT INTO fulltext_removals (pk, workspace, content, path, portions)
     VALUES ($1, $2, $3, $4, $5)
 """
 _NEXT_REMOVAL = """
-    SELECT fulltext_removals.number, fulltext_removals.content, fulltext_removals.path,
+    SELECT fulltext_removals.pk, fulltext_removals.content, fulltext_removals.path,
         fulltext_removals.portions, fulltext_removals.removed, contents.compressed,
         COALESCE(workspaces.id, deleted_workspaces.id) AS id
     FROM fulltext_removals
-    LEFT JOIN contents ON contents.number = fulltext_removals.content
-    LEFT JOIN workspaces ON workspaces.number = fulltext_removals.workspace
-    LEFT JOIN deleted_workspaces ON deleted_workspaces.number = fulltext_removals.workspace
-    ORDER BY fulltext_removals.number LIMIT 1
+    LEFT JOIN contents ON contents.pk = fulltext_removals.content
+    LEFT JOIN workspaces ON workspaces.pk = fulltext_removals.workspace
+    LEFT JOIN deleted_workspaces ON deleted_workspaces.pk = fulltext_removals.workspace
+    ORDER BY fulltext_removals.pk LIMIT 1
 """
-_CONTINUE_REMOVAL = "UPDATE fulltext_removals SET removed = $2 WHERE number = $1"
-_END_REMOVAL = "DELETE FROM fulltext_removals WHERE number = $1"
-_FORGET_PATH = "UPDATE fulltext_notes SET path = NULL WHERE number = $1"
+_CONTINUE_REMOVAL = "UPDATE fulltext_removals SET removed = $2 WHERE pk = $1"
+_END_REMOVAL = "DELETE FROM fulltext_removals WHERE pk = $1"
+_FORGET_PATH = "UPDATE fulltext_notes SET path = NULL WHERE pk = $1"
 
 
 class _Entry(NamedTuple):

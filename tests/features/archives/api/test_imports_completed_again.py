@@ -143,7 +143,7 @@ async def test_number_of_files_is_that_of_the_database_after_a_crash(
     given = await interrupted(api, {f"{n}.md": "text" for n in range(3 * NOTES_AT_ONCE)})
     came_in = len(await contents(api))
     # A process that is killed has not recorded its last changesets.
-    await api.execute("UPDATE imports SET files = 0, read = 0")
+    await api.execute("UPDATE imports SET files = 0, bytes_read = 0")
 
     async def failing(*_: object) -> None:
         raise WorkerFailed("it was killed")

@@ -185,7 +185,8 @@ class Housekeeping:
     async def test_damaged_document_with_a_pruned_text_is_removed(self, history: History) -> None:
         await history.note("a", *(30 * DAY + 5 - number for number in range(4)))
         await history.execute(
-            "INSERT INTO documents (workspace, file, epoch_id, content_id, base_state, vector)"
+            "INSERT INTO documents"
+            " (workspace, file, epoch_id, content_revision_id, base_state, vector)"
             " SELECT 1, 1, revision_id, revision_id, $1, $1 FROM files",
             b"none",
         )

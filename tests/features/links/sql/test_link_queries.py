@@ -522,11 +522,11 @@ async def _stored(notebook: Notebook) -> set[tuple[str, str, int]]:
         for table in ("targets", "sources"):
             keys = await transaction.fetch_all(
                 f"SELECT file_id, key FROM link_{table} AS keys JOIN files"
-                " ON files.workspace = keys.workspace AND files.number = keys.file"
+                " ON files.workspace = keys.workspace AND files.pk = keys.file"
             )
             packed = await transaction.fetch_all(
                 f"SELECT file_id, {table} FROM link_index JOIN files"
-                " ON files.workspace = link_index.workspace AND files.number = link_index.file"
+                " ON files.workspace = link_index.workspace AND files.pk = link_index.file"
             )
             found = {(table, row[0], row[1]) for row in keys}
             assert found == {(table, row[0], key) for row in packed for key in unpacked(row[1])}
@@ -550,8 +550,8 @@ async def _computed(notebook: Notebook) -> set[tuple[str, str, int]]:
 async def _text(notebook: Notebook, content_id: str) -> str:
     async def script(transaction: Transaction) -> str:
         row = await transaction.fetch_one(
-            "SELECT compressed FROM files JOIN contents ON contents.number = files.content"
-            " WHERE COALESCE(content_id, revision_id) = $1::uuid",
+            "SELECT compressed FROM files JOIN contents ON contents.pk = files.content"
+            " WHERE COALESCE(content_revision_id, revision_id) = $1::uuid",
             content_id,
         )
         return "" if row is None else decompressed(row[0], content_id)

@@ -89,7 +89,7 @@ class Vault:
         async def script(transaction: Transaction) -> dict[str, str]:
             rows = await transaction.fetch_all(
                 "SELECT path, compressed FROM files JOIN contents"
-                " ON contents.number = files.content WHERE state = 'live'"
+                " ON contents.pk = files.content WHERE state = 'live'"
             )
             return {row[0]: decompressed(row[1], row[0]) for row in rows}
 

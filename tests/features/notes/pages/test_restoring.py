@@ -238,7 +238,7 @@ async def test_files_that_cannot_come_back_are_named_apart_from_others(
 
     async def script(transaction: Transaction) -> None:
         await transaction.execute(
-            "UPDATE restorations SET left_count = 2, left_files = $1", json.dumps(left)
+            "UPDATE restorations SET skipped_count = 2, skipped_files = $1", json.dumps(left)
         )
 
     await vault.house.users.identity.store.write(script)
@@ -254,7 +254,7 @@ async def test_files_that_are_left_and_not_named_are_counted(ann: PageReader, va
 
     async def script(transaction: Transaction) -> None:
         await transaction.execute(
-            "UPDATE restorations SET left_count = 1030, left_files = $1", json.dumps(left)
+            "UPDATE restorations SET skipped_count = 1030, skipped_files = $1", json.dumps(left)
         )
 
     await vault.house.users.identity.store.write(script)
