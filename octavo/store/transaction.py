@@ -46,14 +46,14 @@ class IndexedNote:
     """A note in the full text index: the words of a path, a text and its title.
 
     Attributes:
-        number: its key in the index.
+        pk: its key in the index.
         content: the key of its text.
         path: the path that is indexed; None when its words are not in the index.
         portions: those of its text that are in the index (`octavo.model.search.portions`); 0 for a
             note that was indexed as a whole.
     """
 
-    number: int
+    pk: int
     content: int
     path: str | None
     portions: int

@@ -42,7 +42,7 @@ async def take_paths(
             if found is not None:
                 script = states_since(key.workspace_id, found.asked.target)
                 changed = (await disk.read(script)).changed
-                path = _needed(changed, found.present, random)
+                path = _needed(changed, found.start_position, random)
                 operation = None if path is None else _taking(path, changed, new_id, random)
             await disk.wait_for_a_commit()
 

@@ -139,7 +139,7 @@ class _Run:
             with suppress(*AGAIN):
                 stored = await self._ask(_asking_for(key, target, self._asker), random)
                 self._sights.append(f"answered {stored.state}")
-                note(f"the restoration: {stored.state} at {stored.last}", *FILES)
+                note(f"the restoration: {stored.state} at {stored.last_position}", *FILES)
                 if stored.state == "done":
                     return
             begun = await self.disk.read(rows.find(key))
@@ -250,9 +250,9 @@ class _Run:
         self._violations += faults_of_restoration(workspace, end, self._theirs)
         self._violations += faults_of(workspace)
         self._look_at(end, workspace)
-        undone = await self._undo(stored.present)
+        undone = await self._undo(stored.start_position)
         workspace = await self.disk.read(kept(VAULT))
-        if undone is None or undone.left or undone.state != "done":
+        if undone is None or undone.skipped_files or undone.state != "done":
             self._violations.append(f"an undo that nobody disturbs ends as {undone}")
         self._violations += faults_of_undo(workspace, end, workspace.position)
         self._violations += faults_of(workspace)
@@ -267,11 +267,11 @@ class _Run:
 
     def _look_at(self, end: RestorationEnd, workspace: Kept) -> None:
         self._sights.append(f"{min(end.stored.steps, 3)} changesets")
-        self._sights += [each.reason for each in end.stored.left]
+        self._sights += [each.reason for each in end.stored.skipped_files]
         if end.stored.continued_by is not None:
             self._sights.append("continued")
         own = {each.position for each in workspace.revisions if each.mutation_id in end.own}
-        left = {each.file_id for each in end.stored.left if each.reason == "path_taken"}
+        left = {each.file_id for each in end.stored.skipped_files if each.reason == "path_taken"}
         if any(
             each.mutation_id in end.own and each.file_id in left for each in workspace.revisions
         ):

@@ -43,10 +43,10 @@ def faults_of_restoration(
     workspace: Kept, end: RestorationEnd, theirs: Sequence[Receipt]
 ) -> Iterator[str]:
     """Return what is wrong; ``theirs`` are the receipts that others got."""
-    target, present = end.stored.asked.target, end.stored.present
+    target, present = end.stored.asked.target, end.stored.start_position
     revisions = [each for each in workspace.revisions if each.position <= end.at]
     then, now = _places(revisions, target), _places(revisions, end.at)
-    left = {each.file_id: each.reason for each in end.stored.left}
+    left = {each.file_id: each.reason for each in end.stored.skipped_files}
     yield from _faults_of_count(revisions, end)
     foreign = [
         each for each in revisions if each.position > present and each.mutation_id not in end.own
@@ -62,7 +62,7 @@ def faults_of_restoration(
             yield f"what others wrote to {file_id} meanwhile was overwritten"
         if now.get(file_id) == then.get(file_id):
             continue
-        if written and max(written) > end.stored.last:
+        if written and max(written) > end.stored.last_position:
             # The restoration may have ended before.
             continue
         reason = left.get(file_id)
@@ -105,11 +105,11 @@ def _faults_of_count(revisions: Sequence[Revision], end: RestorationEnd) -> Iter
 
 def _is_taken(revisions: Sequence[Revision], end: RestorationEnd, file_id: FileId) -> bool:
     """Return whether the place that a file had before was taken at the end."""
-    before = _places(revisions, end.stored.present).get(file_id)
+    before = _places(revisions, end.stored.start_position).get(file_id)
     if before is None:
         return False
     path = before[0].casefold()
-    for position in range(end.stored.last, end.at + 1):
+    for position in range(end.stored.last_position, end.at + 1):
         for place in _places(revisions, Position(position)).values():
             there = "" if place is None else place[0].casefold()
             if there == path or f"{there}/".startswith(f"{path}/") or path.startswith(f"{there}/"):
@@ -131,7 +131,7 @@ def _faults_of_authors(revisions: Sequence[Revision], end: RestorationEnd) -> It
 
 def faults_of_undo(workspace: Kept, end: RestorationEnd, undone: Position) -> Iterator[str]:
     """Return what differs from the state before a restoration after it was undone."""
-    before = _places(workspace.revisions, end.stored.present)
+    before = _places(workspace.revisions, end.stored.start_position)
     after = _places(workspace.revisions, undone)
     if before != after:
         yield f"the restoration of {before} was undone, and the files are {after}"

@@ -189,7 +189,7 @@ class ImportCommits:
         # One that is completed again begins with what came in before. The texts of notes whose
         # links were written in another way may be larger than in the archive.
         given = self._import
-        read = min(max(self._read, given.read), self.total)
+        read = min(max(self._read, given.bytes_read), self.total)
         files = max(self.files, given.files)
         script = rows.record_progress(given.import_id, read, self.total, files)
         if not await self._services.store.write(script):

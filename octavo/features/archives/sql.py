@@ -153,7 +153,7 @@ class StoredImport(NamedTuple):
     """An import.
 
     Attributes:
-        read: the bytes of its files that were imported.
+        bytes_read: those of its files that were imported.
         total: the bytes of all its files; 0 until they are known.
         files: the number of files that were committed.
         result: the result as JSON; None until it is done.
@@ -166,7 +166,7 @@ class StoredImport(NamedTuple):
     import_id: str
     workspace_id: WorkspaceId
     account_id: AccountId
-    read: int
+    bytes_read: int
     total: int
     files: int
     result: str | None
@@ -291,12 +291,12 @@ async def _put_part(transaction: Transaction, import_id: str, part: ImportPart) 
     return "replaced"
 
 
-def record_progress(import_id: str, read: int, total: int, files: int) -> Script[bool]:
+def record_progress(import_id: str, bytes_read: int, total: int, files: int) -> Script[bool]:
     """Record how far a running import is; return False if it was aborted."""
 
     async def update_progress(transaction: Transaction) -> bool:
         sql = "UPDATE imports SET bytes_read = $2, total = $3, files = $4 WHERE id = $1::uuid"
-        return await transaction.execute(sql, import_id, read, total, files) > 0
+        return await transaction.execute(sql, import_id, bytes_read, total, files) > 0
 
     return update_progress
 

@@ -151,11 +151,11 @@ class Restorations:
         script = past_states.states_since(found.key.workspace_id, found.asked.target)
         states = await self._store.read_much(script)
         own = changeset_ids(found.key, found.steps)
-        left = moved_away(states.changed, Begun(found.present, own))
+        left = moved_away(states.changed, Begun(found.start_position, own))
         named = tuple(
             NamedFile(each.head.file_id, each.head.path, each.reason) for each in left[:MAX_LEFT]
         )
-        return found._replace(left=named, left_count=len(left))
+        return found._replace(skipped_files=named, skipped_count=len(left))
 
     async def _begin(
         self, key: RestorationKey, account_id: AccountId, asked: RestorationRequest

@@ -149,7 +149,7 @@ class _Run:
         self._now = now
         self._sizes = sizes
         self._steps = given.steps
-        self._last = given.last
+        self._last = given.last_position
         self._done = given.done
         self._pace = RestorationPace()
         self._unacceptable: set[FileId] = set()
@@ -208,7 +208,7 @@ class _Run:
         states = await self._store.read_much(script)
         own = frozenset(self._changeset_id(number) for number in range(1, self._steps + 1))
         refused = (frozenset(self._unacceptable), frozenset(self._irretrievable))
-        begun = Begun(self._given.present, own, *refused)
+        begun = Begun(self._given.start_position, own, *refused)
         return await plan(states, asked.folder, begun)
 
     async def _return_files(

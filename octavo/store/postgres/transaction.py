@@ -159,13 +159,13 @@ class PostgresTransaction:
         for note, path in notes:
             row = await self.fetch_one(TEXT, note.content)
             title = "" if row is None else indexed_title(undamaged(row[0]) or "")
-            await self.execute(PUT_NAME, workspace_id, note.number, name_vector(tag, path, title))
+            await self.execute(PUT_NAME, workspace_id, note.pk, name_vector(tag, path, title))
 
     async def remove_words(
         self, workspace_id: str, note: IndexedNote, text: str, portion: int
     ) -> int | None:
         """Remove all words of a note from the full text index; return None."""
-        await self.execute(REMOVE, workspace_id, note.number)
+        await self.execute(REMOVE, workspace_id, note.pk)
         return None
 
     async def merge_words(self, *, begin: bool) -> bool:

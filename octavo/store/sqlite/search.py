@@ -142,12 +142,12 @@ def removal(
         if number >= count:
             return None
         body = portion(text, number)
-        row = (note.number, tagged(tag, body), tagged(tag, name))
+        row = (note.pk, tagged(tag, body), tagged(tag, name))
         return row, len(body) + len(name), count - 1 if number == 0 else 0
     if number >= note.portions or (number and not text):
         return None
     body = overlapping(text, number)
-    return portion_row(workspace_id, note.number, number, body), len(body), 0
+    return portion_row(workspace_id, note.pk, number, body), len(body), 0
 
 
 def match(workspace_id: str, matching: Matching) -> tuple[str, tuple[Value, ...]]:

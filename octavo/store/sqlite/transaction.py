@@ -181,9 +181,9 @@ class SqliteTransaction:
             title = indexed_title(text)
             for statement, name in ((REMOVE, note.path or ""), (PUT, path)):
                 renamed = (
-                    name_row(workspace_id, note.number, name, title)
+                    name_row(workspace_id, note.pk, name, title)
                     if note.portions
-                    else index_row(workspace_id, note.number, name, title, text)
+                    else index_row(workspace_id, note.pk, name, title, text)
                 )
                 await self.execute(statement, *renamed)
 
@@ -199,11 +199,11 @@ class SqliteTransaction:
             return None
         row, tokens, uncounted = removed
         if note.portions and note.path is not None and portion == 0:
-            name = name_row(workspace_id, note.number, note.path, indexed_title(text))
+            name = name_row(workspace_id, note.pk, note.path, indexed_title(text))
             await self.execute(REMOVE, *name)
         # Each removal is one of a row for FTS5, which reports a damaged table without rows.
         for _ in range(uncounted):
-            await self.execute(PUT, note.number, "", "")
+            await self.execute(PUT, note.pk, "", "")
         await self.execute(REMOVE, *row)
         return tokens
 

@@ -116,11 +116,11 @@ class Imports:
         await store.write(imports.record_progress(FIRST, 5, 10, 2))
         there = await found(store)
         assert there is not None
-        assert (there.read, there.total, there.files) == (5, 10, 2)
+        assert (there.bytes_read, there.total, there.files) == (5, 10, 2)
         await store.write(imports.finish_import(FIRST, '{"notes":3}', 3 * DAY))
         there = await found(store)
         assert there is not None
-        assert (there.read, there.result, there.parts) == (10, '{"notes":3}', ())
+        assert (there.bytes_read, there.result, there.parts) == (10, '{"notes":3}', ())
         assert await put(store, 1, key) == "begun"
         assert await collected(store) == [key]
 
@@ -195,7 +195,7 @@ class Imports:
         assert set(await collected(store)) == {keys[1], keys[2]}
         there = await found(store)
         assert there is not None
-        assert (there.parts, there.read, there.total) == (((1, keys[0], 10),), 5, 10)
+        assert (there.parts, there.bytes_read, there.total) == (((1, keys[0], 10),), 5, 10)
 
     async def test_new_part_of_an_import_without_files_makes_its_size_unknown(
         self, store: Store

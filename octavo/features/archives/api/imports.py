@@ -283,7 +283,7 @@ def _import(found: StoredImport) -> ImportSchema:
             for each in found.parts
             if state in ("started", "failed")
         ],
-        read=found.read,
+        read=found.bytes_read,
         total=found.total,
         result=None if found.result is None else _result(read_result(found.result)),
         failure=failure,

@@ -361,7 +361,7 @@ def _restoration(found: StoredRestoration) -> RestorationSchema:
         **vars(_listed(found)),
         left=[
             LeftFileSchema(file_id=each.file_id, path=each.path or None, reason=each.reason)
-            for each in found.left
+            for each in found.skipped_files
         ],
     )
 
@@ -379,11 +379,11 @@ def _listed(found: StoredRestoration) -> ListedRestoration:
         moment=None if moment is None else timestamp(moment),
         position=found.asked.target,
         folder=found.asked.folder,
-        position_before=found.present,
-        position_after=found.last,
+        position_before=found.start_position,
+        position_after=found.last_position,
         total=found.total,
         done=found.done,
-        left_count=found.left_count,
+        left_count=found.skipped_count,
         failure=failure,
         started_at=timestamp(found.started_at),
         ended_at=timestamp(found.updated_at) if found.state == "done" else None,

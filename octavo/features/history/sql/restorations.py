@@ -78,13 +78,13 @@ class StoredRestoration(NamedTuple):
 
     Attributes:
         account_id: who began it.
-        present: the position of the workspace when it began.
+        start_position: that of the workspace when it began.
         steps: the number of its changesets.
-        last: the position of the last one; ``present`` before the first.
+        last_position: that of the last one; ``start_position`` before the first.
         total: the number of files to return, when it began.
         done: how many of them are in their states.
-        left_count: how many files were left; 0 until it is done.
-        left: the first of them.
+        skipped_count: how many files were left; 0 until it is done.
+        skipped_files: the first of them.
         failure: why it was stopped, as a code and an explanation; None otherwise.
         started_at: in ms; so is ``updated_at``, the time of the last step.
         continued_by: who had it go on last after it failed; None before.
@@ -93,14 +93,14 @@ class StoredRestoration(NamedTuple):
     key: RestorationKey
     account_id: AccountId
     asked: RestorationAsked
-    present: Position
+    start_position: Position
     state: RestorationState
     steps: int
-    last: Position
+    last_position: Position
     total: int
     done: int
-    left_count: int
-    left: tuple[NamedFile, ...]
+    skipped_count: int
+    skipped_files: tuple[NamedFile, ...]
     failure: tuple[str, str] | None
     started_at: int
     updated_at: int
@@ -116,14 +116,14 @@ def begin(
     key: RestorationKey,
     account_id: AccountId,
     asked: RestorationAsked,
-    present: Position,
+    start_position: Position,
     total: int,
     now: int,
 ) -> Script[bool]:
     """Record a restoration that begins at a time (ms); return False if there is one of its id."""
 
     async def insert(transaction: Transaction) -> bool:
-        given = (*key, account_id, *asked, present, total, now)
+        given = (*key, account_id, *asked, start_position, total, now)
         return await transaction.execute(_INSERT, *given) > 0
 
     return insert
@@ -252,20 +252,20 @@ def expire(before: int) -> Script[bool]:
 
 
 def _stored(key: RestorationKey, row: Row) -> StoredRestoration:
-    left = json.loads(row[16]) if row[16] else []
+    skipped = json.loads(row[16]) if row[16] else []
     failure = None if row[12] is None else json.loads(row[12])
     return StoredRestoration(
         key=key,
         account_id=AccountId(row[1]),
         asked=RestorationAsked(row[2], Position(row[3]), row[4]),
-        present=Position(row[5]),
+        start_position=Position(row[5]),
         state=cast(RestorationState, row[6]),
         steps=row[7],
-        last=Position(row[8]),
+        last_position=Position(row[8]),
         total=row[9],
         done=row[10],
-        left_count=row[11],
-        left=tuple(NamedFile(FileId(each[0]), each[1], each[2]) for each in left),
+        skipped_count=row[11],
+        skipped_files=tuple(NamedFile(FileId(each[0]), each[1], each[2]) for each in skipped),
         failure=None if failure is None else (failure[0], failure[1]),
         started_at=row[13],
         updated_at=row[14],

@@ -85,7 +85,7 @@ class IndexedFile(NamedTuple):
     """What the index has of a file: packed keys, None for a file that is not indexed."""
 
     workspace: int
-    number: int
+    pk: int
     file_id: FileId
     targets: bytes | None
     sources: bytes | None
@@ -193,7 +193,7 @@ async def index_links(
         targets, sources = packed(sorted(keys.targets)), packed(sorted(keys.sources))
         if (targets, sources) != (each.targets, each.sources):
             changed.append((each, keys))
-            rows.append((each.workspace, each.number, targets, sources))
+            rows.append((each.workspace, each.pk, targets, sources))
     await _replace_keys(transaction, changed)
     await execute_each(transaction, _PUT, rows)
     return True
@@ -219,7 +219,7 @@ async def remove_some_links(transaction: Transaction, workspace: int) -> bool:
 async def _remove(transaction: Transaction, files: Sequence[IndexedFile]) -> None:
     indexed = [each for each in files if each.targets is not None]
     await _replace_keys(transaction, [(each, NO_KEYS) for each in indexed])
-    await execute_each(transaction, _DELETE, [(each.workspace, each.number) for each in indexed])
+    await execute_each(transaction, _DELETE, [(each.workspace, each.pk) for each in indexed])
 
 
 async def _replace_keys(
@@ -234,8 +234,8 @@ async def _replace_keys(
         gone: list[tuple[int, int, int]] = []
         new: list[tuple[int, int, int]] = []
         for file, before, after in pairs:
-            gone += [(file.workspace, key, file.number) for key in before[kind] - after[kind]]
-            new += [(file.workspace, key, file.number) for key in after[kind] - before[kind]]
+            gone += [(file.workspace, key, file.pk) for key in before[kind] - after[kind]]
+            new += [(file.workspace, key, file.pk) for key in after[kind] - before[kind]]
         # In the order of the table, so that neighbours are changed together.
         await execute_each(transaction, delete, sorted(gone))
         await execute_each(transaction, insert, sorted(new))

@@ -151,7 +151,7 @@ async def index_words(
         if entry is None or not entry.current:
             written.append(head)
         elif entry.kept_path is not None:
-            forgotten.append((entry.note.number,))
+            forgotten.append((entry.note.pk,))
             if entry.kept_path != head.path:
                 moved.append((entry.note, head.path))
     if moved:
@@ -218,7 +218,7 @@ async def _add_portions(
         number, portions = await transaction.new_words(), 0
         await transaction.execute(_BEGIN, workspace_id, head.file_id, number, 0)
     else:
-        number, portions = beginning.number, beginning.portions
+        number, portions = beginning.pk, beginning.portions
     used = 0
     while portions < portions_of(text) and used < tokens:
         some = overlapping(text, portions)
@@ -296,18 +296,18 @@ def remove_some_words() -> Script[bool]:
             if row is None:
                 break
             note, portion = IndexedNote(*row[:4]), row[4]
-            if of != note.number:
+            if of != note.pk:
                 # The words of a damaged text remain under a number that no note has.
-                of, text = note.number, "" if row[5] is None else undamaged(row[5]) or ""
+                of, text = note.pk, "" if row[5] is None else undamaged(row[5]) or ""
             removed = (
                 None
                 if row[6] is None
                 else await transaction.remove_words(row[6], note, text or "", portion)
             )
             if removed is None:
-                await transaction.execute(_END_REMOVAL, note.number)
+                await transaction.execute(_END_REMOVAL, note.pk)
             else:
-                await transaction.execute(_CONTINUE_REMOVAL, note.number, portion + 1)
+                await transaction.execute(_CONTINUE_REMOVAL, note.pk, portion + 1)
             used += max(_LEAST_TOKENS, removed or 0)
         await transaction.settle_words()
         return more
@@ -364,9 +364,9 @@ async def _queue(
     transaction: Transaction, workspace: int, notes: Sequence[IndexedNote], forget: str
 ) -> None:
     """Queue the removal of the words of notes; ``forget`` deletes their rows by their numbers."""
-    rows = [(each.number, workspace, each.content, each.path, each.portions) for each in notes]
+    rows = [(each.pk, workspace, each.content, each.path, each.portions) for each in notes]
     await execute_each(transaction, _QUEUE_REMOVAL, rows)
-    await execute_each(transaction, forget, [(each.number,) for each in notes])
+    await execute_each(transaction, forget, [(each.pk,) for each in notes])
 
 
 async def request_erasure(transaction: Transaction) -> None:
