@@ -24,7 +24,7 @@ from PIL import Image
 
 from benchmarks.figures import report
 from benchmarks.http import Service, service
-from octavo.features.archives.archive_work import archive_workers
+from octavo.features.archives.archive_check import archive_workers
 from octavo.workers import WorkerPool
 
 OCTETS = "application/octet-stream"

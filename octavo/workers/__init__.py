@@ -4,7 +4,7 @@ They have the lowest priority, can be killed, and share neither Python's lock no
 the environment with the server. Only JSON comes back from them.
 """
 
-from octavo.workers.pool import WorkerPool
+from octavo.workers.pool import RunWork, WorkerPool
 from octavo.workers.worker import WorkerFailed, WorkOutOfSpace, WorkRefused, WorkTooLarge
 
-__all__ = ["WorkOutOfSpace", "WorkRefused", "WorkTooLarge", "WorkerFailed", "WorkerPool"]
+__all__ = ["RunWork", "WorkOutOfSpace", "WorkRefused", "WorkTooLarge", "WorkerFailed", "WorkerPool"]

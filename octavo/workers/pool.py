@@ -1,10 +1,11 @@
 """Worker processes that are kept for the next work."""
 
 import logging
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, Protocol, TypeVar
 
 import trio
 
@@ -14,9 +15,20 @@ _log = logging.getLogger(__name__)
 
 IDLE_SECONDS = 300.0
 """Seconds without work after which a process ends: each takes some 15 MB."""
+MOST_PROCESSES = 4
+"""Processes of a pool whose size is not given; fewer on fewer processors."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class RunWork(Protocol):
+    """Runs a function in a worker process: `WorkerPool.run`, or what replaces it in tests."""
+
+    def __call__(
+        self, function: Callable[P, T], *arguments: P.args, **named: P.kwargs
+    ) -> Awaitable[T]:
+        """Return the result of ``function``. Raises the same errors as `WorkerPool.run`."""
 
 
 class WorkerPool:
@@ -26,7 +38,8 @@ class WorkerPool:
     that is started ahead stays.
 
     Args:
-        size: the maximum number of processes.
+        size: the maximum number of processes; None for one a processor, and at most
+            `MOST_PROCESSES`.
         seconds: after which a process that has not done its work is killed.
         preloaded: modules that a process imports when it starts.
         max_memory: bytes of address space of a process; None for any.
@@ -39,7 +52,7 @@ class WorkerPool:
 
     def __init__(
         self,
-        size: int,
+        size: int | None = None,
         *,
         seconds: float,
         preloaded: Sequence[str] = (),
@@ -47,8 +60,9 @@ class WorkerPool:
         max_seconds: int | None = None,
         folder: Path | None = None,
         threads: bool = False,
-        ahead: bool = True,
+        ahead: bool = False,
     ) -> None:
+        size = size or min(os.cpu_count() or 1, MOST_PROCESSES)
         self._ahead = ahead
         self._size = size
         self._limiter = trio.CapacityLimiter(size)

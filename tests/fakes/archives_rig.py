@@ -7,7 +7,7 @@ from greenroom import Directory, Supervisor, WorkerContext, WorkerSpec
 from octavo_rules.identity import WorkspaceId
 
 from octavo.actors.workspace.messages import WorkspaceMessage
-from octavo.features.archives.archive_work import ArchiveWork
+from octavo.features.archives.archive_check import ArchiveWork
 from octavo.features.archives.exports import Exports
 from octavo.features.archives.import_commits import CommitServices
 from octavo.features.archives.import_run import ImportRunner

@@ -14,7 +14,7 @@ from octavo.features.publishing.composition import ViewComposer, placeholders
 from octavo.features.publishing.links import PublishedLinks
 from octavo.features.publishing.pages.published import published_pages
 from octavo.features.publishing.reading import PublishedReading
-from octavo.features.publishing.renderings import Renderings, RunRendering
+from octavo.features.publishing.renderings import Renderings
 from octavo.features.publishing.reports import LinkReports
 from octavo.features.publishing.signing import ReportAddresses, Tickets
 from octavo.features.publishing.views import PublishedPages
@@ -22,6 +22,7 @@ from octavo.features.publishing.workspace_maps import WorkspaceMaps
 from octavo.features.usage.meter import UsageMeter
 from octavo.store import Store
 from octavo.store.blobs import BlobKey
+from octavo.workers import RunWork
 from tests.fakes.identity_fixture import CHEAP, hash_inline
 from tests.fakes.inline_work import run_inline
 
@@ -68,8 +69,8 @@ def publishing_rig(
     new_entropy: Callable[[], bytes],
     cleaned: Callable[[BlobKey], Awaitable[ImageVariant]] = no_images,
     html: PublishedPages | None = None,
-    hashing: RunRendering = hash_inline,
-    rendering: RunRendering = run_inline,
+    hashing: RunWork = hash_inline,
+    rendering: RunWork = run_inline,
 ) -> PublishingRig:
     """Build the parts over a database; ``html`` is in place of the pages of the service."""
     passwords = Passwords(new_entropy=new_entropy, cost=CHEAP, run=hashing)

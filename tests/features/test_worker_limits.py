@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from octavo.features.accounts.passwords import hash_workers
-from octavo.features.archives.archive_work import archive_workers
+from octavo.features.archives.archive_check import archive_workers
 from octavo.features.images.image_work import image_workers
 from octavo.features.publishing.renderings import render_workers
 from octavo.workers import WorkerPool, WorkTooLarge

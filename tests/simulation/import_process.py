@@ -12,7 +12,7 @@ from greenroom.testing import InjectedCrash
 from octavo_rules.identity import WorkspaceId
 
 from octavo.actors.workspace.messages import Push, WorkspaceMessage
-from octavo.features.archives.archive_work import ArchiveWork
+from octavo.features.archives.archive_check import ArchiveWork
 from octavo.features.archives.import_commits import CommitServices
 from octavo.features.archives.import_run import ImportRunner
 from octavo.features.archives.imports import Imports

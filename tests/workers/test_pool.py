@@ -91,7 +91,7 @@ async def test_work_beyond_its_limits_is_reported(job: object, message: str) -> 
 
 
 async def test_processes_are_started_ahead_when_work_is_announced() -> None:
-    pool = WorkerPool(2, preloaded=JOBS, seconds=60, ahead=False)
+    pool = WorkerPool(2, preloaded=JOBS, seconds=60)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.serve)
         await trio.testing.wait_all_tasks_blocked()
@@ -187,7 +187,7 @@ async def test_even_a_stopped_process_ends_with_the_pool() -> None:
 
 
 async def test_process_is_started_ahead() -> None:
-    pool = WorkerPool(1, preloaded=JOBS, seconds=60)
+    pool = WorkerPool(1, preloaded=JOBS, seconds=60, ahead=True)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.serve)
         await trio.testing.wait_all_tasks_blocked()

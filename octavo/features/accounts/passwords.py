@@ -11,10 +11,9 @@ import math
 import os
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import astuple
-from typing import ParamSpec, Protocol, TypeVar
 
 import trio
 from octavo_rules.identity import AccountId
@@ -25,7 +24,7 @@ from octavo.features.accounts.argon2id import Argon2, dummy_hash, encoded_hash, 
 from octavo.features.accounts.rules.password import hashed_form
 from octavo.model.access.refusal import PasswordQueueFull
 from octavo.store.fair_turns import FairTurns
-from octavo.workers import WorkerPool
+from octavo.workers import RunWork, WorkerPool
 
 MAX_MEMORY = 1024 * 1024 * 1024
 """The address space of a worker process, in bytes: a hash takes 64 MiB, and the stacks of threads
@@ -37,18 +36,6 @@ _STRANGERS = ""
 """Who holds the turns of all strangers."""
 KNOWN_OF_ONE = 2
 """Known callers of one account at the same time: others have places, whatever it does."""
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-class RunHash(Protocol):
-    """Runs a function that computes a hash, such as `octavo.workers.WorkerPool.run`."""
-
-    def __call__(
-        self, function: Callable[P, T], *arguments: P.args, **named: P.kwargs
-    ) -> Awaitable[T]:
-        """Return the result of ``function`` for ``arguments``. Raises `WorkerFailed`."""
 
 
 def hash_workers() -> WorkerPool:
@@ -65,10 +52,10 @@ def link_hash_workers() -> WorkerPool:
 
     It is one of its own: readers can't delay people who sign in.
     """
-    return _workers(1, ahead=False)
+    return _workers(1)
 
 
-def _workers(size: int, *, ahead: bool) -> WorkerPool:
+def _workers(size: int, *, ahead: bool = False) -> WorkerPool:
     # Each lane of a hash is a thread.
     return WorkerPool(
         size,
@@ -101,7 +88,7 @@ class Passwords:
         self,
         *,
         new_entropy: NewEntropy,
-        run: RunHash,
+        run: RunWork,
         cost: Argon2 | None = None,
         at_once: int | None = None,
         waiting: int = 32,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, TypeVar
 import trio
 from octavo_rules.refusal import DomainError
 
-from octavo.features.archives.archive_work import RunArchiveTask
 from octavo.features.archives.rules import (
     ArchiveHasTooManyBytes,
     ArchiveHasTooManyFiles,
@@ -20,7 +19,7 @@ from octavo.features.archives.worker import refusal, tasks
 from octavo.features.archives.worker.listing import ImportFolder, SliceOfListing, entries_in
 from octavo.model.image_limits import MAX_BYTES
 from octavo.render.limits import LIMITS
-from octavo.workers import WorkerFailed, WorkRefused, WorkTooLarge
+from octavo.workers import RunWork, WorkerFailed, WorkerPool, WorkRefused, WorkTooLarge
 
 if TYPE_CHECKING:
     from octavo.features.archives.worker.survey import ArchiveLimits, SurveyResult
@@ -34,6 +33,12 @@ TURNS_PER_MEBIBYTE = 5
 """How often the check of an archive may be interrupted (`SECONDS_AT_ONCE`):
 after ten minutes of processor time, and ten seconds for each MiB of it, nothing else is checked."""
 MEBIBYTE = 1024 * 1024
+MAX_MEMORY = 512 * MEBIBYTE
+"""The address space of a worker process, in bytes."""
+MAX_SECONDS = 300
+"""Processor time of one task; a slice of notes takes a fraction of a second, one of images some."""
+WAIT_SECONDS = 1800.0
+"""Seconds after which a worker is given up. It runs at low priority; allow for a busy machine."""
 
 _REFUSALS: dict[str, type[DomainError]] = {
     refusal.ArchiveInvalid.__name__: ArchiveUnacceptable,
@@ -42,6 +47,32 @@ _REFUSALS: dict[str, type[DomainError]] = {
 }
 
 T = TypeVar("T")
+
+
+def archive_workers(folder: Path) -> WorkerPool:
+    """Return the processes that work on archives in ``folder``."""
+    return WorkerPool(
+        seconds=WAIT_SECONDS,
+        preloaded=tasks.PRELOADED,
+        max_memory=MAX_MEMORY,
+        max_seconds=MAX_SECONDS,
+        folder=folder,
+    )
+
+
+@dataclass(slots=True)
+class ArchiveWork:
+    """How the tasks of imports are done (`octavo.features.archives.worker.tasks`).
+
+    Attributes:
+        run: runs a task.
+        at_once: how many tasks of an import run at the same time.
+        removes_metadata: remove what identifies people and places from images.
+    """
+
+    run: RunWork
+    at_once: int
+    removes_metadata: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +128,7 @@ class CheckedArchive:
     image_records: list[str]
 
 
-async def read_directory(run: RunArchiveTask, parts: list[str], folder: Path) -> SurveyedArchive:
+async def read_directory(run: RunWork, parts: list[str], folder: Path) -> SurveyedArchive:
     """Read the directory of the archive in ``parts``, and list its files in the empty ``folder``.
 
     Raises `ArchiveUnacceptable`, `ArchiveHasTooManyFiles`, `ArchiveHasTooManyBytes`, and
@@ -113,13 +144,13 @@ async def read_directory(run: RunArchiveTask, parts: list[str], folder: Path) ->
     return SurveyedArchive(parts, folder, found)
 
 
-async def check_archive(run: RunArchiveTask, archive: SurveyedArchive) -> CheckedArchive:
+async def check_archive(work: ArchiveWork, archive: SurveyedArchive) -> CheckedArchive:
     """Check every file of an archive, and write what is imported to its folder.
 
     Raises `ArchiveUnacceptable`, and `octavo.workers.WorkerFailed`. If cancelled, the processes at
     work are killed.
     """
-    check = _Check(run, archive)
+    check = _Check(work, archive)
     await _refusing(check.run)
     found = archive.found
     return CheckedArchive(
@@ -158,9 +189,9 @@ class _Check:
     and one that takes long is checked in several turns, so that others get theirs in between.
     """
 
-    def __init__(self, run: RunArchiveTask, archive: SurveyedArchive) -> None:
+    def __init__(self, work: ArchiveWork, archive: SurveyedArchive) -> None:
         self.notes, self.images = _Records(), _Records()
-        self._run = run
+        self._work = work
         self._parts = archive.parts
         self._folder = str(archive.folder)
         size = sum(Path(each).stat().st_size for each in archive.parts)
@@ -174,7 +205,7 @@ class _Check:
     async def run(self) -> None:
         """Check all files."""
         async with trio.open_nursery() as nursery:
-            for _ in range(self._run.at_once):
+            for _ in range(self._work.at_once):
                 nursery.start_soon(self._check_slices)
 
     async def _check_slices(self) -> None:
@@ -183,16 +214,16 @@ class _Check:
 
     async def _check_notes(self, begin: int, end: int) -> None:
         while begin < end:
-            file, reached = await self._run(
+            file, reached = await self._work.run(
                 tasks.check_some_notes, self._parts, self._folder, begin, end
             )
             self.notes.add(begin, file)
             begin = self._after_turn(reached, end)
 
     async def _check_images(self, begin: int, end: int) -> None:
-        removes_metadata = self._run.removes_metadata
+        removes_metadata = self._work.removes_metadata
         while begin < end:
-            file, reached = await self._run(
+            file, reached = await self._work.run(
                 tasks.check_some_images, self._parts, self._folder, begin, end, removes_metadata
             )
             self.images.add(begin, file)

@@ -5,7 +5,7 @@ from octavo.features.accounts.feature import Accounts
 from octavo.features.archives import sql
 from octavo.features.archives.api.exports import ExportOperations
 from octavo.features.archives.api.imports import ImportOperations
-from octavo.features.archives.archive_work import ArchiveWork, archive_workers
+from octavo.features.archives.archive_check import ArchiveWork, archive_workers
 from octavo.features.archives.exports import Exports
 from octavo.features.archives.import_commits import CommitServices
 from octavo.features.archives.import_run import ImportRunner

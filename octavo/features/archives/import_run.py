@@ -20,12 +20,12 @@ from octavo_rules.refusal import DomainError
 from octavo.actors.workspace.messages import CommitFailed, NoWorkspace
 from octavo.features.archives import sql as rows
 from octavo.features.archives.archive_check import (
+    ArchiveWork,
     CheckedArchive,
     SurveyedArchive,
     check_archive,
     read_directory,
 )
-from octavo.features.archives.archive_work import RunArchiveTask
 from octavo.features.archives.import_commits import (
     ChangesetNotAccepted,
     CommitServices,
@@ -117,7 +117,7 @@ class ImportRunner:
         services: CommitServices,
         blobs: BlobStore,
         staging: Staging,
-        work: RunArchiveTask,
+        work: ArchiveWork,
         *,
         removed: Callable[[], None],
     ) -> None:
@@ -209,7 +209,7 @@ class ImportRunner:
             await self._blobs.fetch(part.key, path)
         work = folder / "work"
         await trio.to_thread.run_sync(work.mkdir, 0o700)
-        surveyed = await read_directory(self._work, [str(each) for each in parts], work)
+        surveyed = await read_directory(self._work.run, [str(each) for each in parts], work)
         if not begun:
             await self._require_free(given.workspace_id, surveyed)
             try:

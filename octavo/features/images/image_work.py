@@ -1,15 +1,14 @@
 """Work on image files in worker processes, which are bounded in memory and time."""
 
-import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple, ParamSpec, Protocol, TypeVar
+from typing import NamedTuple, ParamSpec
 
 from octavo_rules.identity import Digest
 
 from octavo.features.images.worker import tasks
 from octavo.model.files.image import UnacceptableImage
-from octavo.workers import WorkerPool, WorkRefused, WorkTooLarge
+from octavo.workers import RunWork, WorkerPool, WorkRefused, WorkTooLarge
 
 MAX_MEMORY = 512 * 1024 * 1024
 """The address space of a worker process, in bytes."""
@@ -17,35 +16,18 @@ MAX_SECONDS = 30
 """Processor time that the work on one image may take."""
 WAIT_SECONDS = 120.0
 """Seconds after which a worker is given up. It runs at low priority; allow for a busy machine."""
-MOST_WORKERS = 4
 
 P = ParamSpec("P")
-T = TypeVar("T")
-
-
-class RunImageTask(Protocol):
-    """Runs a function of `worker.tasks`, such as `octavo.workers.WorkerPool.run`."""
-
-    def __call__(
-        self, function: Callable[P, T], *arguments: P.args, **named: P.kwargs
-    ) -> Awaitable[T]:
-        """Return the result of ``function`` for ``arguments``.
-
-        Raises the same errors as `octavo.workers.WorkerPool.run`.
-        """
 
 
 def image_workers(folder: Path) -> WorkerPool:
-    """Return the processes that work on images in ``folder``: one a processor, and at most four."""
-    size = max(1, min(os.cpu_count() or 1, MOST_WORKERS))
+    """Return the processes that work on images in ``folder``."""
     return WorkerPool(
-        size,
         seconds=WAIT_SECONDS,
         preloaded=tasks.PRELOADED,
         max_memory=MAX_MEMORY,
         max_seconds=MAX_SECONDS,
         folder=folder,
-        ahead=False,
     )
 
 
@@ -93,7 +75,7 @@ class ImageWork:
         run: runs a task.
     """
 
-    def __init__(self, run: RunImageTask) -> None:
+    def __init__(self, run: RunWork) -> None:
         self._run = run
 
     async def inspect(self, path: Path) -> InspectedImage:

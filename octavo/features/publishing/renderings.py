@@ -10,12 +10,10 @@ A text that crashes its worker, or takes too much time or memory, is shown as it
 
 import logging
 import math
-import os
 from base64 import b64decode, b64encode
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from typing import ParamSpec, Protocol, TypeVar
 
 import trio
 from pydantic_core import from_json
@@ -27,7 +25,7 @@ from octavo.features.publishing.sql.rendered_notes import NewRendering, TextSour
 from octavo.render.rendered_note import VERSION, RenderedNote
 from octavo.store import Store, StoreError, TextDamaged
 from octavo.store.compression import compressed, decompressed
-from octavo.workers import WorkerFailed, WorkerPool, WorkRefused, WorkTooLarge
+from octavo.workers import RunWork, WorkerFailed, WorkerPool, WorkRefused, WorkTooLarge
 
 MAX_MEMORY = 512 * 1024 * 1024
 """The address space of a worker process, in bytes."""
@@ -35,7 +33,6 @@ MAX_SECONDS = 8
 """Processor time that rendering one note may take."""
 WAIT_SECONDS = 25.0
 """Seconds after which a worker is given up. It runs at low priority; allow for a busy machine."""
-MOST_WORKERS = 4
 BETWEEN_SECONDS = 1 / 60
 """Seconds between the starts of two renderings for one workspace.
 
@@ -60,37 +57,19 @@ _CHECKS = 32
 MOST_WAITING = 500
 """Rendered notes that wait to be written; others are rendered again when they are needed."""
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
 _Key = tuple[int, bytes]
 _log = logging.getLogger(__name__)
 # Why a text is shown as it was written, as it is kept.
 _PLAIN = "null"
 
 
-class RunRendering(Protocol):
-    """Runs a function of `octavo.features.publishing.render_task`, such as `WorkerPool.run`."""
-
-    def __call__(
-        self, function: Callable[P, T], *arguments: P.args, **named: P.kwargs
-    ) -> Awaitable[T]:
-        """Return the result of ``function`` for ``arguments``.
-
-        Raises the same errors as `WorkerPool.run`.
-        """
-
-
 def render_workers() -> WorkerPool:
-    """Return the processes that render: one for each processor, and at most four."""
-    size = max(1, min(os.cpu_count() or 1, MOST_WORKERS))
+    """Return the processes that render."""
     return WorkerPool(
-        size,
         seconds=WAIT_SECONDS,
         preloaded=render_task.PRELOADED,
         max_memory=MAX_MEMORY,
         max_seconds=MAX_SECONDS,
-        ahead=False,
     )
 
 
@@ -138,7 +117,7 @@ class Renderings:
         most_bytes: of rendered notes in the database, compressed.
     """
 
-    def __init__(self, store: Store, run: RunRendering, *, now: Clock, most_bytes: int) -> None:
+    def __init__(self, store: Store, run: RunWork, *, now: Clock, most_bytes: int) -> None:
         self._store = store
         self._run = run
         self._now = now

@@ -8,8 +8,12 @@ import pytest
 import trio
 
 from octavo.features.archives import archive_check
-from octavo.features.archives.archive_check import CheckedArchive, check_archive, read_directory
-from octavo.features.archives.archive_work import ArchiveWork
+from octavo.features.archives.archive_check import (
+    ArchiveWork,
+    CheckedArchive,
+    check_archive,
+    read_directory,
+)
 from octavo.features.archives.rules import ArchiveUnacceptable
 from octavo.features.archives.worker import tasks
 from octavo.workers.worker import WorkRefused
@@ -24,11 +28,10 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Work(ArchiveWork):
+class Work:
     """Does the tasks, and knows how many were there at the same time."""
 
     def __init__(self) -> None:
-        super().__init__(self.count, at_once=AT_ONCE, removes_metadata=False)
         self.calls = 0
         self.present = 0
         self.most = 0
@@ -47,8 +50,9 @@ async def check(folder: Path, work: Work, images: int) -> CheckedArchive:
     entries += [Crafted(f"{number}.md", b"text") for number in range(3)]
     place = folder / "import"
     place.mkdir()
-    surveyed = await read_directory(work, written(folder / "parts", crafted(*entries)), place)
-    return await check_archive(work, surveyed)
+    parts = written(folder / "parts", crafted(*entries))
+    surveyed = await read_directory(work.count, parts, place)
+    return await check_archive(ArchiveWork(work.count, AT_ONCE, removes_metadata=False), surveyed)
 
 
 async def test_few_slices_of_an_archive_wait_for_processes(tmp_path: Path) -> None:
