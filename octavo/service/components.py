@@ -22,7 +22,7 @@ from octavo.access.workspaces import Access
 from octavo.actors.group_commit import GroupCommit, storage_spec
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import workspaces
-from octavo.actors.workspace.document_services import DocumentServices, Threads
+from octavo.actors.workspace.document_services import MAX_THREADS, DocumentServices
 from octavo.documents import DocumentCache
 from octavo.features.accounts.credentials import CACHE_SECONDS
 from octavo.features.files.api.changeset_submission import Workspaces
@@ -50,6 +50,7 @@ from octavo.store import Store, StoreUnavailable
 from octavo.store import postgres as postgres_engine
 from octavo.store.content_cache import Cache
 from octavo.store.engine import StoreEngine
+from octavo.store.fair_turns import FairThreads
 from octavo.store.open_blobs import BlobFolders
 from octavo.store.queries.marks import cursor_of
 from octavo.store.queries.process_notices import CHANNEL, AccessNotice, read_notice
@@ -139,6 +140,8 @@ def build_service(
     root.add(worker("blobs", collection.run))
     if engine.postgres is not None:
         root.add(WorkerSpec("pg_listener", partial(relay_notifications, engine.postgres, hub)))
+    run = FairThreads(MAX_THREADS).run
+    documents = DocumentServices(cache, check_changed, _document_limits(settings), run)
     directory = root.add(
         workspaces(
             store,
@@ -146,7 +149,7 @@ def build_service(
             new_id=new_id,
             announce=after.committed,
             shared=shared,
-            documents=DocumentServices(cache, check_changed, _document_limits(settings), Threads()),
+            documents=documents,
             purged=after.erased,
             links=link_sources(store),
             storage=usage.storage,

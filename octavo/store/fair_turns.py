@@ -6,10 +6,10 @@ next one in rotation.
 """
 
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import trio
 
@@ -111,6 +111,13 @@ class FairTurns:
         queue.remove(waiter)
         if not queue:
             del self._waiting[holder]
+
+
+class RunInThread(Protocol):
+    """Runs a function where it delays nobody, such as `FairThreads.run`."""
+
+    def __call__(self, work: Callable[[], T], /) -> Awaitable[T]:
+        """Return what ``work`` returns; its exceptions propagate."""
 
 
 class FairThreads:

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from octavo_rules.documents.document import MergeUpdates
 from octavo_rules.identity import WorkspaceId
@@ -11,11 +11,14 @@ from octavo_rules.identity import WorkspaceId
 from octavo.actors.workspace.messages import RebuildDocuments
 from octavo.documents import CheckText, DocumentBatch, DocumentCache, merged
 from octavo.model.documents.limits import DocumentLimits
-from octavo.store.fair_turns import FairThreads, FairTurns
+from octavo.store.fair_turns import FairTurns, RunInThread
 from octavo.store.queries.files import WholeFile
 
 T = TypeVar("T")
 MAX_THREADS = 2
+"""Threads for work on documents. Its native code holds the interpreter lock, so a single step still
+blocks other tasks; they run between the steps.
+"""
 MAX_READS = 5
 """How often files are read again while their texts change."""
 LOADED_AT_ONCE = 2
@@ -24,30 +27,8 @@ FOLLOWED_AT_ONCE = 8
 """Documents that an actor brings up to date together: each may have megabytes."""
 
 
-class Offload(Protocol):
-    """Runs work that may take long; exceptions of the work propagate."""
-
-    async def __call__(self, work: Callable[[], T]) -> T:
-        """Return what ``work`` returns. Cancellation is deferred until the work has ended."""
-
-
-class Threads:
-    """Runs work in a thread, a limited number at a time, and of one workspace half of them.
-
-    The native code of the documents holds the interpreter lock, so a single step of it still
-    blocks other tasks; they run between the steps.
-    """
-
-    def __init__(self) -> None:
-        self._threads = FairThreads(MAX_THREADS)
-
-    async def __call__(self, work: Callable[[], T]) -> T:
-        """Run ``work`` in a thread; see `Offload`."""
-        return await self._threads.run(work)
-
-
 async def inline_offload(work: Callable[[], T]) -> T:
-    """Run ``work`` inline, for reproducible runs; see `Offload`."""
+    """Run ``work`` inline, for reproducible runs."""
     return work()
 
 
@@ -65,7 +46,7 @@ class DocumentServices:
     cache: DocumentCache
     check_text: CheckText
     limits: DocumentLimits = field(default_factory=DocumentLimits)
-    offload: Offload = inline_offload
+    offload: RunInThread = inline_offload
     loading: FairTurns = field(default_factory=partial(FairTurns, LOADED_AT_ONCE, 1))
 
     def document_batch(self, workspace_id: WorkspaceId) -> DocumentBatch:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from sys import getsizeof
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 import trio
 from octavo_rules.identity import RevisionId, WorkspaceId
@@ -18,6 +18,7 @@ from octavo.model.search.query import ANY_HEAD, HeadFilter, Query
 from octavo.model.search.searched_text import SearchedText
 from octavo.store import IndexDamaged, Store, StoreUnavailable
 from octavo.store.content_cache import ContentCache
+from octavo.store.fair_turns import RunInThread
 from octavo.store.queries.index_backlog import workspaces_to_index
 
 # A revision has one text and one path.
@@ -44,12 +45,6 @@ def _size(text: SearchedText) -> int:
 
 
 R = TypeVar("R")
-
-
-class RunInThread(Protocol):
-    """Runs a function where it holds up nobody, and returns its result."""
-
-    def __call__(self, sync_fn: Callable[[], R], /) -> Awaitable[R]: ...  # noqa: D102
 
 
 class Where(NamedTuple):

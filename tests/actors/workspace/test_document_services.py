@@ -14,13 +14,13 @@ from octavo_rules.identity import Epoch, FileId, WorkspaceId
 from octavo.actors.workspace.document_services import (
     FOLLOWED_AT_ONCE,
     LOADED_AT_ONCE,
-    Threads,
+    MAX_THREADS,
     read_current,
 )
 from octavo.actors.workspace.messages import GetUpdateSince, RebuildDocuments
 from octavo.actors.workspace.planning import INLINE_BYTES, Planner
 from octavo.store import Script
-from octavo.store.fair_turns import working_for
+from octavo.store.fair_turns import FairThreads, working_for
 from octavo.store.queries.files import StoredFile, WholeFile
 from tests.fakes.restored_workspace import revision
 from tests.fakes.stores import open_inline
@@ -30,12 +30,12 @@ T = TypeVar("T")
 
 
 async def test_workspace_with_much_work_leaves_a_thread_to_another() -> None:
-    threads, go = Threads(), threading.Event()
+    run, go = FairThreads(MAX_THREADS).run, threading.Event()
     done: list[WorkspaceId] = []
 
     async def work(workspace_id: WorkspaceId) -> None:
         working_for.set(workspace_id)
-        await threads(go.wait)
+        await run(go.wait)
         done.append(workspace_id)
 
     async with trio.open_nursery() as nursery:
@@ -44,7 +44,7 @@ async def test_workspace_with_much_work_leaves_a_thread_to_another() -> None:
         await trio.testing.wait_all_tasks_blocked()
         working_for.set("other")
         with trio.fail_after(5):
-            assert await threads(lambda: "served") == "served"
+            assert await run(lambda: "served") == "served"
         assert done == []
         go.set()
 
