@@ -50,9 +50,10 @@ class AfterCommit:
     erased: Event[[]] = field(default_factory=Event)
     swept: Event[[]] = field(default_factory=Event)
 
-    def member_changed(self, workspace_id: WorkspaceId, account_id: AccountId) -> None:
-        """Tell that an account may have joined or left a workspace, or have another role there."""
-        self.workspace_changed(workspace_id)
+    def access_changed(self, account_id: AccountId, workspace_id: WorkspaceId | None) -> None:
+        """Tell that the access of an account may have changed, with its role in a workspace."""
+        if workspace_id is not None:
+            self.workspace_changed(workspace_id)
         self.account_changed(account_id)
 
     def deleted(self, workspace_id: WorkspaceId) -> None:

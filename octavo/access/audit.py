@@ -12,8 +12,9 @@ from typing import NamedTuple, TypeVar
 
 import trio
 from antechamber.network_prefix import network_prefix
-from octavo_rules.identity import AccountId
+from octavo_rules.identity import AccountId, WorkspaceId
 
+from octavo.access.after_commit import AfterCommit
 from octavo.access.entropy import new_id, now
 from octavo.access.ports import Clock, NewId, milliseconds
 from octavo.model.access.audit import Actor, AuditEntry, AuditId, AuditKind, AuditOutcome, Detail
@@ -38,8 +39,10 @@ class Audit:
         new_id: returns an id for an entry.
         network: returns the network that a client address counts as; empty for None.
         log: receives each entry after its commit.
+        after: is told of each account whose access may have changed.
 
     Attributes:
+        after: as above; told directly of an account that only a result names.
         refused: counts refused attempts; a task of the service writes them.
     """
 
@@ -51,7 +54,9 @@ class Audit:
         new_id: NewId,
         network: Callable[[str | None], str],
         log: AuditLog,
+        after: AfterCommit,
     ) -> None:
+        self.after = after
         self._store = store
         self._now = now
         self._new_id = new_id
@@ -90,13 +95,19 @@ class Audit:
         return self._network(client) or None
 
     async def write(
-        self, script: Script[T], entries: Callable[[T], Iterable[AuditEntry]] | AuditEntry
+        self,
+        script: Script[T],
+        entries: Callable[[T], Iterable[AuditEntry]] | AuditEntry,
+        *,
+        access_of: AccountId | None = None,
+        within: WorkspaceId | None = None,
     ) -> T:
         """Run a script that changes something, and record it in the same transaction.
 
         ``entries`` is the entry, or returns those of the result of the script. When the script
-        raises, nothing is changed or recorded. Raises the same errors as `Store.write`, and is
-        cancelled like it.
+        raises, nothing is changed or recorded. ``access_of`` is the account whose access may
+        change, ``within`` the workspace of a membership. Raises the same errors as `Store.write`,
+        and is cancelled like it.
         """
 
         async def change_and_record(transaction: Transaction) -> tuple[T, tuple[AuditEntry, ...]]:
@@ -106,7 +117,12 @@ class Audit:
                 await audit.record(transaction, entry)
             return result, made
 
-        result, recorded = await self._store.write(change_and_record)
+        try:
+            result, recorded = await self._store.write(change_and_record)
+        finally:
+            # A write that failed or was cancelled may have been committed.
+            if access_of is not None:
+                self.after.access_changed(access_of, within)
         for entry in recorded:
             self._log(entry)
         return result
@@ -240,15 +256,11 @@ def audit_log(write: Callable[[str, dict[str, object]], None]) -> AuditLog:
     return log
 
 
-def server_audit(store: Store, log: AuditLog) -> Audit:
-    """Return the audit of a server; ``log`` receives each entry after its commit."""
-    return Audit(store, now=now, new_id=new_id, network=network_prefix, log=log)
+def server_audit(store: Store, log: AuditLog, after: AfterCommit) -> Audit:
+    """Return the audit of a server; see `Audit`."""
+    return Audit(store, now=now, new_id=new_id, network=network_prefix, log=log, after=after)
 
 
 def command_audit(store: Store) -> Audit:
-    """Return the audit of a command, which has no log."""
-    return server_audit(store, _unlogged)
-
-
-def _unlogged(entry: AuditEntry) -> None:
-    pass
+    """Return the audit of a command, which has neither a log nor a cache."""
+    return server_audit(store, lambda _: None, AfterCommit())

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-from octavo_rules.identity import AccountId, WorkspaceId
-
 Clock = Callable[[], float]
 """Returns Unix time in seconds."""
 
@@ -17,7 +15,3 @@ NewEntropy = Callable[[], bytes]
 def milliseconds(now: float) -> int:
     """Return a time of the clock in whole milliseconds, as it is stored."""
     return int(now * 1000)
-
-
-Changed = Callable[[WorkspaceId, AccountId], None]
-"""Receives each membership that may have changed; must not block."""

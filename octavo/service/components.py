@@ -97,7 +97,7 @@ def build_service(
     shared = engine.postgres is not None
     after = AfterCommit()
     hub = NoticeHub(changed_frame, lambda each: store.read(cursor_of(each)))
-    audit = server_audit(store, log_audit)
+    audit = server_audit(store, log_audit, after)
     # Another process may change a membership, and the next request must be refused.
     access = Access(store, fresh=0.0 if shared else CACHE_SECONDS, elapsed=elapsed)
     collection = blob_collection(store, folders.blobs, now)

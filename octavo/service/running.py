@@ -24,6 +24,7 @@ from antechamber.listener import open_listener
 from greenroom import Runtime, Supervisor, WorkerContext, WorkerSpec, render_tree
 
 from octavo import __version__
+from octavo.access.after_commit import AfterCommit
 from octavo.access.audit import audit_log, server_audit
 from octavo.access.entropy import jitter, new_id, now
 from octavo.control.serving import Commands, control_listener, serve_control
@@ -141,7 +142,7 @@ async def run(settings: Settings, log: Log, *, new: bool = False) -> None:
                         request_log(rounds.write),
                     )
                     invited: list[AuditEntry] = []
-                    audit = server_audit(engine.store, invited.append)
+                    audit = server_audit(engine.store, invited.append, AfterCommit())
                     token = await first_invitation(engine.store, audit)
                     async with root.running():
                         phase.started.set()

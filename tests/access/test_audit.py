@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 import trio
-from octavo_rules.identity import AccountId
+from octavo_rules.identity import AccountId, WorkspaceId
 from trio.testing import MockClock
 
 from octavo.access.audit import Audit, RefusedAttempts, audit_log
@@ -20,6 +20,7 @@ from octavo.model.access.account import Address, SessionId, Versions
 from octavo.model.access.audit import AuditEntry, AuditId
 from octavo.model.usage import StorageLimit
 from octavo.store import StoreUnavailable
+from octavo.store.transaction import Transaction
 from tests.fakes.identity_fixture import PASSWORD, IdentityFixture
 
 ANN = Address("ann@example.org")
@@ -33,6 +34,10 @@ GIVEN = (
     "unpaid",
     "Firefox",
 )
+
+
+async def only_read(_: Transaction) -> None:
+    """Change nothing."""
 
 
 async def stored(identity: IdentityFixture) -> list[AuditEntry]:
@@ -144,6 +149,28 @@ async def test_an_entry_whose_write_failed_is_not_logged(identity: IdentityFixtu
         await identity.own_keys.create(made.account.account_id, "a", None, client=None)
     identity.store.away = False
     assert await stored(identity) == before == identity.audited
+
+
+async def test_access_is_forgotten_after_a_write_whatever_became_of_it(
+    identity: IdentityFixture,
+) -> None:
+    made = await identity.account()
+    ann, vault = made.account.account_id, WorkspaceId("vault")
+    entry = identity.audit.entry("command", actor="system")
+    heard: list[str] = []
+    identity.after.account_changed.listen(heard.append)
+    identity.after.workspace_changed.listen(heard.append)
+
+    async def refuse(_: Transaction) -> None:
+        raise NoSuchKey
+
+    with pytest.raises(NoSuchKey):
+        await identity.audit.write(refuse, entry, access_of=ann, within=vault)
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        await identity.audit.write(only_read, entry, access_of=ann)
+    await identity.audit.write(only_read, entry)
+    assert heard == [vault, ann, ann]
 
 
 async def test_equal_refusals_are_one_entry_with_their_number(identity: IdentityFixture) -> None:

@@ -11,6 +11,7 @@ import trio
 from antechamber.network_prefix import network_prefix
 from octavo_rules.identity import AccountId, WorkspaceId
 
+from octavo.access.after_commit import AfterCommit
 from octavo.access.attempts import RATES, Attempts
 from octavo.access.audit import Audit
 from octavo.features.accounts.activity import Activity
@@ -82,6 +83,18 @@ async def hash_inline(function: Callable[P, T], *arguments: P.args, **named: P.k
     return function(*arguments, **named)
 
 
+@dataclass(frozen=True)
+class NotedChanges(AfterCommit):
+    """Notes the memberships that may have changed."""
+
+    members: list[tuple[WorkspaceId, AccountId]] = field(default_factory=list)
+
+    def access_changed(self, account_id: AccountId, workspace_id: WorkspaceId | None) -> None:
+        if workspace_id is not None:
+            self.members.append((workspace_id, account_id))
+        super().access_changed(account_id, workspace_id)
+
+
 class IdentityFixture:
     """The use cases, wired as the service wires them."""
 
@@ -94,7 +107,6 @@ class IdentityFixture:
         sources: PredictableSources | None = None,
         passwords: Passwords | None = None,
         fresh: float = CACHE_SECONDS,
-        forgotten: Callable[[AccountId], None] = lambda _: None,
     ) -> None:
         self.sources = sources = sources or PredictableSources()
         self.store = store = FaultyStore(kept)
@@ -107,7 +119,6 @@ class IdentityFixture:
             life=LIFE,
             fresh=fresh,
             legal=legal,
-            forgotten=forgotten,
         )
         self.passwords = passwords or Passwords(
             new_entropy=sources.new_entropy, cost=CHEAP, run=hash_inline
@@ -117,16 +128,18 @@ class IdentityFixture:
             now=sources.now, new_id=sources.new_id, new_entropy=sources.new_entropy
         )
         self.audited: list[AuditEntry] = []
+        self.after = NotedChanges()
+        self.after.account_changed.listen(self.credentials.forget)
         self.audit = Audit(
             store,
             now=sources.now,
             new_id=sources.new_audit_id,
             network=network_prefix,
             log=self.audited.append,
+            after=self.after,
         )
         self.signing_in = SignIn(
             store,
-            self.credentials,
             self.passwords,
             self.attempts,
             self.maker,
@@ -151,14 +164,11 @@ class IdentityFixture:
         self.installation = Installation(store, prerequisites, audit=self.audit)
         self.portal = Portal(store, PORTAL, now=sources.now, new_token=sources.new_entropy)
         self.own_account = OwnAccount(store, now=sources.now)
-        self.own_consent = OwnConsent(
-            store, self.credentials, legal, audit=self.audit, now=sources.now
-        )
+        self.own_consent = OwnConsent(legal, audit=self.audit, now=sources.now)
         self.mail_added = 0
         self.mail_delays: list[float] = []
         self.own_password = OwnPassword(
             store,
-            self.credentials,
             self.passwords,
             self.attempts,
             audit=self.audit,
@@ -168,7 +178,6 @@ class IdentityFixture:
         )
         self.password_reset = PasswordReset(
             store,
-            self.credentials,
             self.passwords,
             self.attempts,
             audit=self.audit,
@@ -178,28 +187,20 @@ class IdentityFixture:
             mail_added=self._add_mail,
         )
         self.gone: list[WorkspaceId] = []
-        self.changed: list[tuple[WorkspaceId, AccountId]] = []
         self.removals: list[float] = []
-        self.administration = Administration(
-            store, self.credentials, audit=self.audit, now=sources.now
-        )
+        self.administration = Administration(store, audit=self.audit, now=sources.now)
         self.removal = AccountRemoval(
             store,
-            self.credentials,
             self.passwords,
             self.attempts,
             audit=self.audit,
             now=sources.now,
             gone=self.gone.append,
-            changed=lambda *membership: self.changed.append(membership),
             removed=lambda: self.removals.append(sources.now()),
         )
-        self.own_sessions = OwnSessions(
-            store, self.credentials, audit=self.audit, now=sources.now, life=LIFE
-        )
+        self.own_sessions = OwnSessions(store, audit=self.audit, now=sources.now, life=LIFE)
         self.own_keys = OwnKeys(
             store,
-            self.credentials,
             self.attempts,
             audit=self.audit,
             now=sources.now,

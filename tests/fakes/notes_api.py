@@ -12,6 +12,7 @@ from antechamber.network_prefix import network_prefix
 from greenroom import Directory, Supervisor
 from octavo_rules.identity import READ, WRITE, AccountId, Cursor, ProgramNumber, WorkspaceId
 
+from octavo.access.after_commit import AfterCommit
 from octavo.access.attempts import Attempts
 from octavo.access.audit import Audit
 from octavo.access.caller import Caller
@@ -512,6 +513,7 @@ async def _serving(
         new_id=sources.new_audit_id,
         network=network_prefix,
         log=lambda _: None,
+        after=AfterCommit(),
     )
     pushing = ChangesetSubmitter(directory, access, sources.new_id)
     attempts, metering = Attempts(), Metering(meter)
@@ -551,9 +553,7 @@ async def _serving(
                 gone=gone.append,
                 erased=texts_at_heads.forget,
             ),
-            MemberOperations(
-                Members(store, audit=audit, now=sources.now, changed=lambda *_: None), access
-            ),
+            MemberOperations(Members(store, audit=audit, now=sources.now), access),
             InvitationOperations(
                 Invitations(
                     store,
@@ -562,7 +562,6 @@ async def _serving(
                     now=sources.now,
                     new_id=sources.new_id,
                     new_token=sources.new_entropy,
-                    changed=lambda *_: None,
                 ),
                 access,
                 now=sources.now,

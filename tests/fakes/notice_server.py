@@ -15,7 +15,6 @@ from octavo.access.workspaces import Access
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import workspaces
 from octavo.features.accounts.api.authentication import SessionOrKey
-from octavo.features.accounts.credentials import Credentials
 from octavo.features.accounts.sign_in import SignedIn
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter
 from octavo.features.files.api.files import FileOperations
@@ -34,7 +33,7 @@ from packages.antechamber.tests.http_server import QUICK, Response, Server, serv
 from packages.antechamber.tests.websocket_peer import CLOSE, TEXT, Peer, frame
 from tests.fakes.asgi_client import Headers, ask, ask_json
 from tests.fakes.asgi_client import Response as AppResponse
-from tests.fakes.identity_fixture import LIFE, IdentityFixture, identity_fixture
+from tests.fakes.identity_fixture import IdentityFixture, identity_fixture
 from tests.fakes.inline_documents import inline_documents
 
 ORIGIN = "https://notes.example"
@@ -113,7 +112,6 @@ class Installation:
 
     identity: IdentityFixture
     hub: NoticeHub[Frame]
-    credentials: Credentials
     application: Application
     server: Server
     records: list[RequestRecord]
@@ -149,7 +147,7 @@ class Installation:
     async def end_sessions(self, made: SignedIn) -> None:
         account_id = made.account.account_id
         await self.identity.execute("DELETE FROM sessions WHERE account_id = $1::uuid", account_id)
-        self.credentials.forget(account_id)
+        self.identity.after.account_changed(account_id)
 
     async def refused(self, request: bytes) -> Response:
         """Return the response to a request that does not open a stream."""
@@ -188,9 +186,7 @@ async def caller_state(
     with identity_fixture() as identity:
         sources, store = identity.sources, identity.store
         hub: NoticeHub[Frame] = NoticeHub(changed_frame, lambda each: store.read(cursor_of(each)))
-        credentials = Credentials(
-            store, identity.activity, now=sources.now, life=LIFE, forgotten=hub.recheck_access
-        )
+        identity.after.account_changed.listen(hub.recheck_access)
         access = Access(store)
         root = Supervisor("test")
         streams = NoticeStreams(
@@ -213,7 +209,7 @@ async def caller_state(
             )
         )
         records: list[RequestRecord] = []
-        authenticator = SessionOrKey(credentials, origin=ORIGIN)
+        authenticator = SessionOrKey(identity.credentials, origin=ORIGIN)
         stream = NoticeSocket(
             authenticator,
             store,
@@ -257,4 +253,4 @@ async def caller_state(
                 listener=listener,
             ) as server,
         ):
-            yield Installation(identity, hub, credentials, application, server, records)
+            yield Installation(identity, hub, application, server, records)

@@ -56,7 +56,6 @@ class OAuthRig:
         self.authorization = Authorization(
             identity.store,
             self.clients,
-            identity.credentials,
             self.issuer,
             identity.attempts,
             audit=identity.audit,
@@ -66,7 +65,6 @@ class OAuthRig:
         )
         self.tokens = Tokens(
             identity.store,
-            identity.credentials,
             self.issuer,
             audit=identity.audit,
             now=sources.now,

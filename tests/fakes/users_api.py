@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from octavo_rules.identity import AccountId, WorkspaceId
+from octavo_rules.identity import AccountId
 
 from octavo.access.workspaces import Access
 from octavo.features.accounts.api.account import AccountOperations
@@ -72,6 +72,8 @@ class UsersApi:
         now = identity.sources.now
         self.access = Access(identity.store, fresh=5)
         self.rechecked: list[AccountId] = []
+        identity.after.workspace_changed.listen(self.access.forget)
+        identity.after.account_changed.listen(self.rechecked.append)
         self.invitations = Invitations(
             identity.store,
             identity.attempts,
@@ -79,11 +81,8 @@ class UsersApi:
             now=now,
             new_id=identity.sources.new_id,
             new_token=identity.sources.new_entropy,
-            changed=self._member_changed,
         )
-        self.members = Members(
-            identity.store, audit=identity.audit, now=now, changed=self._member_changed
-        )
+        self.members = Members(identity.store, audit=identity.audit, now=now)
         self.groups: list[object] = [
             AuthOperations(
                 identity.signing_in,
@@ -151,10 +150,6 @@ class UsersApi:
             public_url=ORIGIN,
             strict=True,
         )
-
-    def _member_changed(self, workspace_id: WorkspaceId, account_id: AccountId) -> None:
-        self.access.forget(workspace_id)
-        self.rechecked.append(account_id)
 
     async def get(self, target: str, *headers: tuple[bytes, bytes]) -> Response:
         return await ask(self.application, "GET", target, headers=headers)

@@ -17,7 +17,6 @@ from greenroom import WorkerContext, WorkerSpec
 from octavo_rules.documents.document import client_of
 from octavo_rules.identity import AccountId, WorkspaceId
 
-from octavo.access.after_commit import AfterCommit
 from octavo.access.workspaces import Access
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import workspaces
@@ -93,7 +92,6 @@ class AccessProcess(BareProcess):
             sources=sources,
             passwords=Passwords(new_entropy=sources.new_salt, cost=CHEAP, run=hash_inline),
             fresh=fresh,
-            forgotten=self._hub.recheck_access,
         )
         self.access = Access(self.store, fresh=fresh)
         self._wire(sources)
@@ -119,12 +117,12 @@ class AccessProcess(BareProcess):
     def _wire(self, sources: Sources) -> None:
         """Announce changes as the service does."""
         identity = self.identity
-        after = AfterCommit()
+        after = identity.after
         after.account_changed.listen(self._hub.recheck_access)
         after.workspace_changed.listen(self.access.forget)
         after.workspace_gone.listen(self._hub.announce_gone)
-        changed, self.gone = after.member_changed, after.deleted
-        self.members = Members(self.store, audit=identity.audit, now=sources.now, changed=changed)
+        self.gone = after.deleted
+        self.members = Members(self.store, audit=identity.audit, now=sources.now)
         self.invitations = Invitations(
             self.store,
             identity.attempts,
@@ -132,17 +130,14 @@ class AccessProcess(BareProcess):
             now=sources.now,
             new_id=sources.new_id,
             new_token=sources.new_entropy,
-            changed=changed,
         )
         self.removal = AccountRemoval(
             self.store,
-            identity.credentials,
             identity.passwords,
             identity.attempts,
             audit=identity.audit,
             now=sources.now,
             gone=self.gone,
-            changed=changed,
             removed=lambda: None,
         )
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from copy import copy, deepcopy
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from octavo_rules.identity import AccountId, WorkspaceId
@@ -97,13 +98,18 @@ def record_after_the_commit(patch: pytest.MonkeyPatch) -> None:
     """The audit is written after the change, in another transaction."""
     write = Audit.write
 
-    async def later(self: Audit, script: Script[T], entries: Entries[T]) -> T:
+    async def later(
+        self: Audit,
+        script: Script[T],
+        entries: Entries[T],
+        **access: Any,  # noqa: ANN401
+    ) -> T:
         result = await self._store.write(script)
 
         async def same(transaction: Transaction) -> T:
             return result
 
-        return await write(self, same, entries)
+        return await write(self, same, entries, **access)
 
     patch.setattr(Audit, "write", later)
 
@@ -112,11 +118,16 @@ def record_before_the_change(patch: pytest.MonkeyPatch) -> None:
     """An entry is written first, even if the change is then refused."""
     write = Audit.write
 
-    async def earlier(self: Audit, script: Script[T], entries: Entries[T]) -> T:
+    async def earlier(
+        self: Audit,
+        script: Script[T],
+        entries: Entries[T],
+        **access: Any,  # noqa: ANN401
+    ) -> T:
         if not isinstance(entries, AuditEntry):
-            return await write(self, script, entries)
+            return await write(self, script, entries, **access)
         await self.record(entries)
-        return await write(self, script, lambda _: ())
+        return await write(self, script, lambda _: (), **access)
 
     patch.setattr(Audit, "write", earlier)
 

@@ -112,7 +112,7 @@ def end_grants_unrecorded(patch: pytest.MonkeyPatch) -> None:
 
     async def end(self: Tokens, account_id: AccountId, grant_id: GrantId, *_: object) -> bool:
         ended = await self._store.write(oauth_grants.revoke(account_id, grant_id))
-        self._credentials.forget(account_id)
+        self._audit.after.access_changed(account_id, None)
         return ended
 
     patch.setattr(Tokens, "_revoke", end)

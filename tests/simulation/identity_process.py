@@ -80,9 +80,6 @@ class IdentityProcess(BareProcess):
             now=sources.now,
             new_id=sources.new_id,
             new_token=sources.new_entropy,
-            changed=lambda *_: None,
         )
-        self.members = Members(
-            self.store, audit=self.identity.audit, now=sources.now, changed=lambda *_: None
-        )
+        self.members = Members(self.store, audit=self.identity.audit, now=sources.now)
         self.oauth = OAuthRig(self.identity)

@@ -9,6 +9,7 @@ from typing import ParamSpec, TypeVar
 import trio
 from greenroom import WorkerContext, WorkerSpec
 
+from octavo.access.after_commit import AfterCommit
 from octavo.access.attempts import RATES, Attempts
 from octavo.access.audit import Audit
 from octavo.features.publishing.views import FolderView, NoteView
@@ -82,7 +83,12 @@ class PublishingProcess(Process):
         rig = publishing_rig(
             self.store,
             audit=Audit(
-                self.store, now=now, new_id=new_id, network=lambda _: "", log=lambda _: None
+                self.store,
+                now=now,
+                new_id=new_id,
+                network=lambda _: "",
+                log=lambda _: None,
+                after=AfterCommit(),
             ),
             meter=UsageMeter(self.store, now=now, writer_id=new_id(), shared=options.shared),
             attempts=Attempts(RATES),

@@ -112,7 +112,6 @@ class Credentials:
             several processes serve the installation.
         legal: the documents that accounts must have accepted.
         maximum: the maximum number of cached sessions, and of cached keys.
-        forgotten: called with each account passed to `forget`; must not block.
         elapsed: returns a time in seconds, for the age of what is cached.
     """
 
@@ -126,12 +125,10 @@ class Credentials:
         fresh: float = CACHE_SECONDS,
         legal: LegalDocuments = NO_DOCUMENTS,
         maximum: int = 10_000,
-        forgotten: Callable[[AccountId], None] = lambda _: None,
         elapsed: Callable[[], float] = trio.current_time,
     ) -> None:
         self._elapsed = elapsed
         self._store = store
-        self._forgotten = forgotten
         self._activity = activity
         self._now = now
         self._life = life
@@ -152,7 +149,6 @@ class Credentials:
         self._sessions.forget(account_id)
         self._keys.forget(account_id)
         self._tokens.forget(account_id)
-        self._forgotten(account_id)
 
     def forget_tokens(self) -> None:
         """Drop all cached access tokens: of a program that was removed, whoever allowed it."""

@@ -87,19 +87,16 @@ def accounts_feature(kernel: Kernel, mail: Mail, legal: Legal, usage: Usage) -> 
         # Another process may revoke a credential, and the next request must be refused.
         fresh=0.0 if kernel.shared else CACHE_SECONDS,
         legal=legal.documents,
-        forgotten=kernel.after.account_changed,
         elapsed=elapsed,
     )
+    kernel.after.account_changed.listen(credentials.forget)
     origin = settings.public_url
     authenticator = SessionOrKey(credentials, origin=origin, legal=legal.documents)
     maker = SessionMaker(now=now, new_id=new_id, new_entropy=new_entropy)
     devices = KnownDevices(store, now=now, new_entropy=new_entropy)
-    signing_in = SignIn(
-        store, credentials, passwords, attempts, maker, audit=audit, now=now, life=life
-    )
+    signing_in = SignIn(store, passwords, attempts, maker, audit=audit, now=now, life=life)
     own_password = OwnPassword(
         store,
-        credentials,
         passwords,
         attempts,
         audit=audit,
@@ -109,7 +106,6 @@ def accounts_feature(kernel: Kernel, mail: Mail, legal: Legal, usage: Usage) -> 
     )
     password_reset = PasswordReset(
         store,
-        credentials,
         passwords,
         attempts,
         audit=audit,
@@ -120,20 +116,18 @@ def accounts_feature(kernel: Kernel, mail: Mail, legal: Legal, usage: Usage) -> 
     )
     removes = AccountRemoval(
         store,
-        credentials,
         passwords,
         attempts,
         audit=audit,
         now=now,
         gone=kernel.after.deleted,
-        changed=kernel.after.member_changed,
         removed=kernel.after.erased,
     )
     portal_addresses = {each.name: each.address for each in settings.portal}
     portal = Portal(store, portal_addresses, now=now, new_token=new_entropy)
-    own_consent = OwnConsent(store, credentials, legal.documents, audit=audit, now=now)
+    own_consent = OwnConsent(legal.documents, audit=audit, now=now)
     own_keys = OwnKeys(
-        store, credentials, attempts, audit=audit, now=now, new_id=new_id, new_entropy=new_entropy
+        store, attempts, audit=audit, now=now, new_id=new_id, new_entropy=new_entropy
     )
 
     def pages(site: "PageRegistry") -> None:
@@ -150,9 +144,7 @@ def accounts_feature(kernel: Kernel, mail: Mail, legal: Legal, usage: Usage) -> 
             AccountOperations(
                 OwnAccount(store, now=now), removes, devices, own_consent, portal, legal.documents
             ),
-            SessionOperations(
-                OwnSessions(store, credentials, audit=audit, now=now, life=life), life=life
-            ),
+            SessionOperations(OwnSessions(store, audit=audit, now=now, life=life), life=life),
             KeyOperations(own_keys, now=now),
         ],
         authenticators={

@@ -8,7 +8,6 @@ from octavo_rules.identity import AccountId
 from octavo.access.attempts import Attempts
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewId, milliseconds
-from octavo.features.accounts.credentials import Credentials
 from octavo.features.accounts.passwords import Passwords
 from octavo.features.accounts.rules.refusal import InvalidCredentials
 from octavo.features.accounts.sql import accounts, password_resets, sessions
@@ -85,7 +84,6 @@ class OwnConsent:
     """Records the consent of an account to the legal documents.
 
     Args:
-        credentials: drops cached callers whose consent changes.
         legal: the documents in force.
         audit: records what was accepted.
         now: the clock.
@@ -93,16 +91,12 @@ class OwnConsent:
 
     def __init__(
         self,
-        store: Store,
-        credentials: Credentials,
         legal: LegalDocuments,
         *,
         audit: Audit,
         now: Clock,
     ) -> None:
-        self._store = store
         self._audit = audit
-        self._credentials = credentials
         self._legal = legal
         self._now = now
 
@@ -119,11 +113,8 @@ class OwnConsent:
         entry = self._audit.entry(
             "documents_accepted", actor=account_id, subject=account_id, client=client
         )
-        try:
-            await self._audit.write(consents.record(account_id, consent), entry)
-        finally:
-            # A write that failed or was cancelled may have been committed.
-            self._credentials.forget(account_id)
+        script = consents.record(account_id, consent)
+        await self._audit.write(script, entry, access_of=account_id)
         return consent
 
 
@@ -132,7 +123,6 @@ class OwnPassword:
 
     Args:
         store: the store of accounts.
-        credentials: drops cached sessions that end.
         passwords: verifies and hashes passwords.
         attempts: counts the attempts for each account, on the route ``password``.
         audit: records changes and refusals.
@@ -144,7 +134,6 @@ class OwnPassword:
     def __init__(
         self,
         store: Store,
-        credentials: Credentials,
         passwords: Passwords,
         attempts: Attempts,
         *,
@@ -155,7 +144,6 @@ class OwnPassword:
     ) -> None:
         self._store = store
         self._audit = audit
-        self._credentials = credentials
         self._passwords = passwords
         self._attempts = attempts
         self._now = now
@@ -213,13 +201,9 @@ class OwnPassword:
             client=client,
             detail={"endedOtherSessions": end_others},
         )
-        try:
-            replaced = await self._audit.write(
-                replace_and_end, lambda replaced: [entry] if replaced else []
-            )
-        finally:
-            # A write that failed or was cancelled may have been committed.
-            self._credentials.forget(account_id)
+        replaced = await self._audit.write(
+            replace_and_end, lambda replaced: [entry] if replaced else [], access_of=account_id
+        )
         if not replaced:
             # Another request replaced it meanwhile.
             raise InvalidCredentials

@@ -5,7 +5,6 @@ from octavo_rules.identity import AccountId, WorkspaceId
 from octavo.access.attempts import GRANTS, Attempts
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
-from octavo.features.accounts.credentials import Credentials
 from octavo.features.accounts.rules.refusal import NoSuchKey, NoSuchSession
 from octavo.features.accounts.rules.session import ApiKey, Session, SessionLife
 from octavo.features.accounts.sql import api_keys, sessions
@@ -34,7 +33,6 @@ class OwnSessions:
 
     Args:
         store: the store of sessions.
-        credentials: drops cached sessions that end.
         audit: records sessions that end.
         now: the clock.
         life: the lifetime of sessions.
@@ -43,7 +41,6 @@ class OwnSessions:
     def __init__(
         self,
         store: Store,
-        credentials: Credentials,
         *,
         audit: Audit,
         now: Clock,
@@ -51,7 +48,6 @@ class OwnSessions:
     ) -> None:
         self._store = store
         self._audit = audit
-        self._credentials = credentials
         self._now = now
         self._life = life
 
@@ -73,13 +69,11 @@ class OwnSessions:
         entry = self._audit.entry(
             "session_ended", actor=account_id, subject=session_id, client=client
         )
-        try:
-            ended = await self._audit.write(
-                sessions.end(account_id, session_id), lambda ended: [entry] if ended else []
-            )
-        finally:
-            # A write that failed or was cancelled may have been committed.
-            self._credentials.forget(account_id)
+        ended = await self._audit.write(
+            sessions.end(account_id, session_id),
+            lambda ended: [entry] if ended else [],
+            access_of=account_id,
+        )
         if not ended:
             raise NoSuchSession
 
@@ -101,12 +95,8 @@ class OwnSessions:
             )
             return [entry] if ended else []
 
-        try:
-            ended = await self._audit.write(sessions.end_all(account_id, but=kept), ended_entry)
-        finally:
-            # A write that failed or was cancelled may have been committed.
-            self._credentials.forget(account_id)
-        return ended
+        script = sessions.end_all(account_id, but=kept)
+        return await self._audit.write(script, ended_entry, access_of=account_id)
 
 
 class OwnKeys:
@@ -114,7 +104,6 @@ class OwnKeys:
 
     Args:
         store: the store of keys.
-        credentials: drops cached keys that are revoked.
         attempts: counts the new keys of each account, on the route `GRANTS`.
         audit: records new and revoked keys.
         now: the clock.
@@ -125,7 +114,6 @@ class OwnKeys:
     def __init__(
         self,
         store: Store,
-        credentials: Credentials,
         attempts: Attempts,
         *,
         audit: Audit,
@@ -135,7 +123,6 @@ class OwnKeys:
     ) -> None:
         self._store = store
         self._audit = audit
-        self._credentials = credentials
         self._attempts = attempts
         self._now = now
         self._new_id = new_id
@@ -185,12 +172,10 @@ class OwnKeys:
         ``client`` is the address of the caller. If cancelled, the key may have been revoked.
         """
         entry = self._audit.entry("key_revoked", actor=account_id, subject=key_id, client=client)
-        try:
-            revoked = await self._audit.write(
-                api_keys.revoke(account_id, key_id), lambda revoked: [entry] if revoked else []
-            )
-        finally:
-            # A write that failed or was cancelled may have been committed.
-            self._credentials.forget(account_id)
+        revoked = await self._audit.write(
+            api_keys.revoke(account_id, key_id),
+            lambda revoked: [entry] if revoked else [],
+            access_of=account_id,
+        )
         if not revoked:
             raise NoSuchKey

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from octavo.access.attempts import Attempts
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
-from octavo.features.accounts.credentials import Credentials
 from octavo.features.accounts.passwords import Passwords
 from octavo.features.accounts.rules.password import RESET_SECONDS, password_fault
 from octavo.features.accounts.rules.refusal import InvalidResetToken
@@ -56,7 +55,6 @@ class PasswordReset:
 
     Args:
         store: the store of accounts.
-        credentials: drops cached sessions that end.
         passwords: hashes passwords.
         attempts: counts the requests for each address, on the route ``password-reset-request``.
         audit: records changes.
@@ -70,7 +68,6 @@ class PasswordReset:
     def __init__(
         self,
         store: Store,
-        credentials: Credentials,
         passwords: Passwords,
         attempts: Attempts,
         *,
@@ -82,7 +79,6 @@ class PasswordReset:
     ) -> None:
         self._store = store
         self._audit = audit
-        self._credentials = credentials
         self._passwords = passwords
         self._attempts = attempts
         self._now = now
@@ -144,13 +140,8 @@ class PasswordReset:
             )
             return [entry]
 
-        try:
-            await self._audit.write(
-                password_resets.use(digest_of(token.encode()), encoded, notice, now), entries
-            )
-        finally:
-            # A write that failed or was cancelled may have been committed.
-            self._credentials.forget(account.account_id)
+        script = password_resets.use(digest_of(token.encode()), encoded, notice, now)
+        await self._audit.write(script, entries, access_of=account.account_id)
         self._mail_added(0.0)
 
     async def _account_of(self, token: str) -> Account | None:

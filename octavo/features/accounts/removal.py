@@ -7,8 +7,7 @@ from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.access.attempts import Attempts
 from octavo.access.audit import Audit
-from octavo.access.ports import Changed, Clock, milliseconds
-from octavo.features.accounts.credentials import Credentials
+from octavo.access.ports import Clock, milliseconds
 from octavo.features.accounts.passwords import Passwords
 from octavo.features.accounts.rules.refusal import InvalidCredentials
 from octavo.features.accounts.sql import account_removal, accounts
@@ -23,13 +22,11 @@ class AccountRemoval:
 
     Args:
         store: the store of accounts.
-        credentials: drops cached callers of a removed account.
         passwords: verifies the password of an account that removes itself.
         attempts: counts its attempts, on the route ``password``.
         audit: records removals and refusals.
         now: the clock.
         gone: called with each workspace that was deleted; must not block.
-        changed: called with each membership that changed; must not block.
         removed: called after each removal, also after one that may have failed: data is left to
             erase; must not block.
     """
@@ -37,24 +34,20 @@ class AccountRemoval:
     def __init__(
         self,
         store: Store,
-        credentials: Credentials,
         passwords: Passwords,
         attempts: Attempts,
         *,
         audit: Audit,
         now: Clock,
         gone: Callable[[WorkspaceId], None],
-        changed: Changed,
         removed: Callable[[], None],
     ) -> None:
         self._store = store
         self._audit = audit
-        self._credentials = credentials
         self._passwords = passwords
         self._attempts = attempts
         self._now = now
         self._gone = gone
-        self._changed = changed
         self._removed = removed
 
     async def remove(self, account_id: AccountId, *, actor: Actor, client: str | None) -> None:
@@ -123,12 +116,11 @@ class AccountRemoval:
         try:
             # It may be committed after it was cancelled, and what is read until then would stay.
             with trio.CancelScope(shield=True):
-                removal = await self._audit.write(script, entries)
+                removal = await self._audit.write(script, entries, access_of=account_id)
         finally:
             # A write that failed may have been committed.
-            self._credentials.forget(account_id)
             self._removed()
         for workspace_id in removal.deleted:
             self._gone(workspace_id)
         for workspace_id, heir in removal.inherited:
-            self._changed(workspace_id, heir)
+            self._audit.after.access_changed(heir, workspace_id)

@@ -7,7 +7,6 @@ from octavo_rules.identity import AccountId
 from octavo.access.attempts import Attempts
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
-from octavo.features.accounts.credentials import Credentials
 from octavo.features.accounts.passwords import Passwords
 from octavo.features.accounts.rules.device_token import KnownDevice
 from octavo.features.accounts.rules.refusal import InvalidCredentials
@@ -56,7 +55,6 @@ class SignIn:
 
     Args:
         store: the store of accounts and sessions.
-        credentials: drops cached sessions that end.
         passwords: verifies passwords.
         attempts: counts the attempts for each address, on the route ``sign-in``.
         maker: creates sessions.
@@ -68,7 +66,6 @@ class SignIn:
     def __init__(
         self,
         store: Store,
-        credentials: Credentials,
         passwords: Passwords,
         attempts: Attempts,
         maker: SessionMaker,
@@ -79,7 +76,6 @@ class SignIn:
     ) -> None:
         self._store = store
         self._audit = audit
-        self._credentials = credentials
         self._passwords = passwords
         self._attempts = attempts
         self._maker = maker
@@ -176,11 +172,8 @@ class SignIn:
         entry = self._audit.entry(
             "sign_out", actor=session.account_id, subject=session.session_id, client=client
         )
-        try:
-            await self._audit.write(
-                sessions.end(session.account_id, session.session_id),
-                lambda ended: [entry] if ended else [],
-            )
-        finally:
-            # A write that failed or was cancelled may have been committed.
-            self._credentials.forget(session.account_id)
+        await self._audit.write(
+            sessions.end(session.account_id, session.session_id),
+            lambda ended: [entry] if ended else [],
+            access_of=session.account_id,
+        )

@@ -11,12 +11,9 @@ from octavo_rules.identity import AccountId
 from octavo.access.attempts import Attempts
 from octavo.access.audit import Audit, command_audit
 from octavo.access.entropy import jitter, new_entropy, now
-from octavo.features.accounts.activity import Activity
-from octavo.features.accounts.credentials import Credentials
 from octavo.features.accounts.passwords import Passwords, hash_workers
 from octavo.features.accounts.removal import AccountRemoval
 from octavo.features.accounts.rules.refusal import LastAdministrator
-from octavo.features.accounts.rules.session import SessionLife
 from octavo.features.accounts.sql.accounts import AccountSummary
 from octavo.features.administration.account_command import (
     PAGE,
@@ -142,19 +139,15 @@ async def run_beside(
         async with open_engine(settings, listeners, random=jitter, serving=False) as engine:
             store = engine.store
             audit = command_audit(store)
-            # Nothing is cached or listened to here.
-            credentials = Credentials(store, Activity(store), now=now, life=SessionLife())
-            administration = Administration(store, credentials, audit=audit, now=now)
+            administration = Administration(store, audit=audit, now=now)
             removal = AccountRemoval(
                 store,
-                credentials,
                 # Not used: no command verifies a password.
                 Passwords(new_entropy=new_entropy, run=hash_workers().run),
                 Attempts(),
                 audit=audit,
                 now=now,
                 gone=lambda _: None,
-                changed=lambda *_: None,
                 removed=lambda: None,
             )
             return await AccountCommands(administration, removal, audit).run(command)

@@ -6,7 +6,6 @@ from octavo_rules.identity import AccountId
 
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, milliseconds
-from octavo.features.accounts.credentials import Credentials
 from octavo.features.accounts.rules.decisions import DecisionsChange
 from octavo.features.accounts.sql import accounts
 from octavo.features.accounts.sql.accounts import AccountSummary
@@ -22,15 +21,13 @@ class Administration:
 
     Args:
         store: the store of accounts.
-        credentials: drops cached callers whose role or state changes.
         audit: records changes.
         now: the clock.
     """
 
-    def __init__(self, store: Store, credentials: Credentials, *, audit: Audit, now: Clock) -> None:
+    def __init__(self, store: Store, *, audit: Audit, now: Clock) -> None:
         self._store = store
         self._audit = audit
-        self._credentials = credentials
         self._now = now
 
     async def list(self, after: AccountId, limit: int, text: str = "") -> Sequence[AccountSummary]:
@@ -60,14 +57,11 @@ class Administration:
         `StoreUnavailable`. If cancelled, it may have changed.
         """
         now = milliseconds(self._now())
-        try:
-            return await self._audit.write(
-                accounts.decide(account_id, change, now, actor=account_of(actor)),
-                lambda _: self._entries(account_id, change, actor, client),
-            )
-        finally:
-            # A write that failed or was cancelled may have been committed.
-            self._credentials.forget(account_id)
+        return await self._audit.write(
+            accounts.decide(account_id, change, now, actor=account_of(actor)),
+            lambda _: self._entries(account_id, change, actor, client),
+            access_of=account_id,
+        )
 
     @property
     def _month(self) -> Month:

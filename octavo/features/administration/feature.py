@@ -33,7 +33,7 @@ def administration_feature(
 ) -> Parts:
     """Return the feature; nothing runs yet."""
     store, audit = kernel.store, kernel.audit
-    administration = Administration(store, accounts.credentials, audit=audit, now=now)
+    administration = Administration(store, audit=audit, now=now)
     commands = AccountCommands(administration, accounts.removal, audit)
 
     async def run(command: AccountCommand) -> str:

@@ -62,7 +62,6 @@ def members_feature(kernel: Kernel, legal: Legal, accounts: Accounts) -> Members
         now=now,
         new_id=new_id,
         new_token=new_entropy,
-        changed=kernel.after.member_changed,
     )
 
     def pages(site: "PageRegistry") -> None:
@@ -83,9 +82,7 @@ def members_feature(kernel: Kernel, legal: Legal, accounts: Accounts) -> Members
             gone=kernel.after.deleted,
             erased=kernel.after.erased,
         ),
-        MemberOperations(
-            Members(store, audit=audit, now=now, changed=kernel.after.member_changed), access
-        ),
+        MemberOperations(Members(store, audit=audit, now=now), access),
         InvitationOperations(invited, access, now=now, public_url=origin),
     ]
     return Membership(Parts(operations=operations, pages=pages), prerequisites)

@@ -4,7 +4,7 @@ from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.access.attempts import GRANTS, Attempts
 from octavo.access.audit import Audit
-from octavo.access.ports import Changed, Clock, NewEntropy, NewId, milliseconds
+from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.features.members.rules import (
     INVITATION_SECONDS,
     Invitation,
@@ -92,7 +92,6 @@ class Invitations:
         now: the clock.
         new_id: returns an id for an invitation.
         new_token: returns entropy for a token.
-        changed: called with each membership that may have changed; must not block.
     """
 
     def __init__(
@@ -104,7 +103,6 @@ class Invitations:
         now: Clock,
         new_id: NewId,
         new_token: NewEntropy,
-        changed: Changed,
     ) -> None:
         self._store = store
         self._attempts = attempts
@@ -112,7 +110,6 @@ class Invitations:
         self._now = now
         self._new_id = new_id
         self._new_token = new_token
-        self._changed = changed
 
     async def create(
         self,
@@ -213,7 +210,7 @@ class Invitations:
             return [entry]
 
         joined = await self._audit.write(script, accepted)
-        self._changed(joined.workspace_id, account_id)
+        self._audit.after.access_changed(account_id, joined.workspace_id)
         return joined.workspace_id
 
     def state_of(self, invitation: Invitation) -> InvitationState:

@@ -3,7 +3,7 @@
 from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.access.audit import Audit
-from octavo.access.ports import Changed, Clock, milliseconds
+from octavo.access.ports import Clock, milliseconds
 from octavo.features.members.sql import members
 from octavo.model.workspace import Role, WorkspaceMember
 from octavo.store import Store
@@ -12,21 +12,18 @@ from octavo.store import Store
 class Members:
     """Lists, changes and removes members, who join by invitation.
 
-    Every change is checked against the roles at the moment of its commit. The listener is called
-    even when a write failed or was cancelled, because it may have been committed.
+    Every change is checked against the roles at the moment of its commit.
 
     Args:
         store: the store of memberships.
         audit: records changes.
         now: the clock.
-        changed: drops what is cached of a membership.
     """
 
-    def __init__(self, store: Store, *, audit: Audit, now: Clock, changed: Changed) -> None:
+    def __init__(self, store: Store, *, audit: Audit, now: Clock) -> None:
         self._store = store
         self._audit = audit
         self._now = now
-        self._changed = changed
 
     async def list(
         self, workspace_id: WorkspaceId, after: tuple[int, str] | None, limit: int
@@ -60,10 +57,7 @@ class Members:
             client=client,
             detail={"workspaceId": workspace_id, "role": role},
         )
-        try:
-            return await self._audit.write(script, entry)
-        finally:
-            self._changed(workspace_id, account_id)
+        return await self._audit.write(script, entry, access_of=account_id, within=workspace_id)
 
     async def remove(
         self,
@@ -86,7 +80,5 @@ class Members:
             client=client,
             detail={"workspaceId": workspace_id},
         )
-        try:
-            await self._audit.write(members.remove(workspace_id, actor, account_id, now), entry)
-        finally:
-            self._changed(workspace_id, account_id)
+        script = members.remove(workspace_id, actor, account_id, now)
+        await self._audit.write(script, entry, access_of=account_id, within=workspace_id)

@@ -8,7 +8,6 @@ from octavo_rules.identity import READ, SCOPES, AccountId, Scope
 from octavo.access.attempts import GRANTS, Attempts
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
-from octavo.features.accounts.credentials import Credentials
 from octavo.features.oauth.clients import Clients
 from octavo.features.oauth.rules.authorization_request import (
     AuthorizationRequest,
@@ -59,7 +58,6 @@ class Authorization:
     Args:
         store: the store of grants.
         clients: finds programs.
-        credentials: drops cached access tokens of grants that end for a new one.
         issuer: this server.
         attempts: counts the grants of each account, on the route `GRANTS`.
         audit: records grants.
@@ -72,7 +70,6 @@ class Authorization:
         self,
         store: Store,
         clients: Clients,
-        credentials: Credentials,
         issuer: Issuer,
         attempts: Attempts,
         *,
@@ -83,7 +80,6 @@ class Authorization:
     ) -> None:
         self._store = store
         self._clients = clients
-        self._credentials = credentials
         self._issuer = issuer
         self._attempts = attempts
         self._audit = audit
@@ -174,11 +170,8 @@ class Authorization:
         def entries(ended: tuple[GrantId, ...]) -> list[AuditEntry]:
             return [created, *(self._displaced(account_id, each) for each in ended)]
 
-        try:
-            await self._audit.write(grant_access, entries)
-        finally:
-            # Another grant may have ended, also if the write failed or was cancelled.
-            self._credentials.forget(account_id)
+        # Another grant may end.
+        await self._audit.write(grant_access, entries, access_of=account_id)
         return self._response(request, {"code": token})
 
     def _displaced(self, account_id: AccountId, grant_id: GrantId) -> AuditEntry:

@@ -95,7 +95,6 @@ def _authorization_server(kernel: Kernel, accounts: Accounts) -> "AuthorizationS
     authorization = Authorization(
         store,
         clients,
-        credentials,
         issuer,
         kernel.attempts,
         audit=audit,
@@ -105,7 +104,6 @@ def _authorization_server(kernel: Kernel, accounts: Accounts) -> "AuthorizationS
     )
     tokens = Tokens(
         store,
-        credentials,
         issuer,
         audit=audit,
         now=now,

@@ -7,7 +7,6 @@ from octavo_rules.identity import AccountId, Scope
 
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewEntropy, milliseconds
-from octavo.features.accounts.credentials import Credentials
 from octavo.features.oauth.authorization import Authorization, Issuer
 from octavo.features.oauth.clients import Clients
 from octavo.features.oauth.rules.authorization_request import check_resource, proves
@@ -48,7 +47,6 @@ class Tokens:
 
     Args:
         store: the store of grants.
-        credentials: drops cached access tokens that end.
         issuer: this server.
         audit: records grants that end.
         now: the clock.
@@ -60,7 +58,6 @@ class Tokens:
     def __init__(
         self,
         store: Store,
-        credentials: Credentials,
         issuer: Issuer,
         *,
         audit: Audit,
@@ -70,7 +67,6 @@ class Tokens:
         refresh_seconds: int,
     ) -> None:
         self._store = store
-        self._credentials = credentials
         self._issuer = issuer
         self._audit = audit
         self._now = now
@@ -162,10 +158,8 @@ class Tokens:
         if kind == "refresh":
             await self._end(found.grant, "program", client)
             return
-        try:
-            await self._store.write(oauth_grants.revoke_access(digest))
-        finally:
-            self._credentials.forget(found.grant.account_id)
+        script = oauth_grants.revoke_access(digest)
+        await self._audit.write(script, lambda _: (), access_of=found.grant.account_id)
 
     async def list(self, account_id: AccountId) -> list[Grant]:
         """Return the grants of an account that have not ended. Raises `StoreUnavailable`."""
@@ -196,14 +190,11 @@ class Tokens:
             client=client,
             detail={"account": account_id, "reason": reason},
         )
-        try:
-            return await self._audit.write(
-                oauth_grants.revoke(account_id, grant_id),
-                lambda revoked: [entry] if revoked else [],
-            )
-        finally:
-            # A write that failed or was cancelled may have been committed.
-            self._credentials.forget(account_id)
+        return await self._audit.write(
+            oauth_grants.revoke(account_id, grant_id),
+            lambda revoked: [entry] if revoked else [],
+            access_of=account_id,
+        )
 
     def _issue(
         self, grant: Grant, scopes: frozenset[Scope]

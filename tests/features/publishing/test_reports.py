@@ -6,6 +6,7 @@ import pytest
 from antechamber.network_prefix import network_prefix
 from octavo_rules.identity import AccountId
 
+from octavo.access.after_commit import AfterCommit
 from octavo.access.audit import Audit
 from octavo.features.publishing.reports import LinkReports
 from octavo.features.publishing.signing import ReportAddresses
@@ -47,6 +48,7 @@ async def reported(api: NotesApi) -> Reported:
         new_id=sources.new_audit_id,
         network=network_prefix,
         log=lambda _: None,
+        after=AfterCommit(),
     )
     reports = LinkReports(
         api.store,

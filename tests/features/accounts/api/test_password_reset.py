@@ -2,7 +2,6 @@
 
 import pytest
 import trio
-from octavo_rules.identity import AccountId
 
 from octavo.access.attempts import RATES
 from octavo.features.accounts.rules.password import RESET_SECONDS
@@ -178,8 +177,7 @@ async def test_reset_replaces_the_password_and_ends_every_session_but_no_key(
     made, session = await proven(users)
     key = await users.key(made)
     token = await users.identity.reset_token()
-    rechecked: list[AccountId] = []
-    users.identity.credentials._forgotten = rechecked.append
+    users.rechecked.clear()
     response = await reset(users, token)
     assert (response.status, response.json()) == (200, {"status": True})
     assert (await users.sign_in(password=PASSWORD)).status == 401
@@ -187,7 +185,7 @@ async def test_reset_replaces_the_password_and_ends_every_session_but_no_key(
     assert (await users.get("/api/account", key)).status == 200
     assert (await users.sign_in(password=NEW)).status == 200
     # Notice streams of the account are checked again, and those of sessions end.
-    assert rechecked == [made.account.account_id]
+    assert users.rechecked == [made.account.account_id]
     assert await outbox(users) == [("password_changed", ADDRESS)]
     assert users.identity.mail_delays == [0.0]
     assert resets(users) == [None]
