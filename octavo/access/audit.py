@@ -105,14 +105,17 @@ class Audit:
         """Run a script that changes something, and record it in the same transaction.
 
         ``entries`` is the entry, or returns those of the result of the script. When the script
-        raises, nothing is changed or recorded. ``access_of`` is the account whose access may
-        change, ``within`` the workspace of a membership. Raises the same errors as `Store.write`,
-        and is cancelled like it.
+        raises, nothing is changed or recorded; an entry is not recorded either if it returns False.
+        ``access_of`` is the account whose access may change, ``within`` the workspace of a
+        membership. Raises the same errors as `Store.write`, and is cancelled like it.
         """
 
         async def change_and_record(transaction: Transaction) -> tuple[T, tuple[AuditEntry, ...]]:
             result = await script(transaction)
-            made = (entries,) if isinstance(entries, AuditEntry) else tuple(entries(result))
+            if not isinstance(entries, AuditEntry):
+                made = tuple(entries(result))
+            else:
+                made = () if result is False else (entries,)
             for entry in made:
                 await audit.record(transaction, entry)
             return result, made

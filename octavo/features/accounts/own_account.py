@@ -201,10 +201,7 @@ class OwnPassword:
             client=client,
             detail={"endedOtherSessions": end_others},
         )
-        replaced = await self._audit.write(
-            replace_and_end, lambda replaced: [entry] if replaced else [], access_of=account_id
-        )
-        if not replaced:
+        if not await self._audit.write(replace_and_end, entry, access_of=account_id):
             # Another request replaced it meanwhile.
             raise InvalidCredentials
         self._mail_added()

@@ -69,12 +69,8 @@ class OwnSessions:
         entry = self._audit.entry(
             "session_ended", actor=account_id, subject=session_id, client=client
         )
-        ended = await self._audit.write(
-            sessions.end(account_id, session_id),
-            lambda ended: [entry] if ended else [],
-            access_of=account_id,
-        )
-        if not ended:
+        script = sessions.end(account_id, session_id)
+        if not await self._audit.write(script, entry, access_of=account_id):
             raise NoSuchSession
 
     async def end_others(
@@ -172,10 +168,6 @@ class OwnKeys:
         ``client`` is the address of the caller. If cancelled, the key may have been revoked.
         """
         entry = self._audit.entry("key_revoked", actor=account_id, subject=key_id, client=client)
-        revoked = await self._audit.write(
-            api_keys.revoke(account_id, key_id),
-            lambda revoked: [entry] if revoked else [],
-            access_of=account_id,
-        )
-        if not revoked:
+        script = api_keys.revoke(account_id, key_id)
+        if not await self._audit.write(script, entry, access_of=account_id):
             raise NoSuchKey

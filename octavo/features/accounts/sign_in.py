@@ -172,8 +172,5 @@ class SignIn:
         entry = self._audit.entry(
             "sign_out", actor=session.account_id, subject=session.session_id, client=client
         )
-        await self._audit.write(
-            sessions.end(session.account_id, session.session_id),
-            lambda ended: [entry] if ended else [],
-            access_of=session.account_id,
-        )
+        script = sessions.end(session.account_id, session.session_id)
+        await self._audit.write(script, entry, access_of=session.account_id)

@@ -182,10 +182,7 @@ class Invitations:
         entry = self._audit.entry(
             "invitation_revoked", actor=actor, subject=invitation_id, client=client
         )
-        await self._audit.write(
-            invitations.revoke(invitation_id, workspace_id, now),
-            lambda revoked: [entry] if revoked else [],
-        )
+        await self._audit.write(invitations.revoke(invitation_id, workspace_id, now), entry)
 
     async def accept(self, account_id: AccountId, token: str, *, client: str | None) -> WorkspaceId:
         """Let an account join the workspace that it is invited to; return the workspace.

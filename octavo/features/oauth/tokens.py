@@ -190,11 +190,8 @@ class Tokens:
             client=client,
             detail={"account": account_id, "reason": reason},
         )
-        return await self._audit.write(
-            oauth_grants.revoke(account_id, grant_id),
-            lambda revoked: [entry] if revoked else [],
-            access_of=account_id,
-        )
+        script = oauth_grants.revoke(account_id, grant_id)
+        return await self._audit.write(script, entry, access_of=account_id)
 
     def _issue(
         self, grant: Grant, scopes: frozenset[Scope]

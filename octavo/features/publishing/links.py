@@ -136,10 +136,8 @@ class PublishedLinks:
             client=client,
             detail={"workspaceId": workspace_id},
         )
-        await self._audit.write(
-            publications.revoke(workspace_id, publication_id, actor, now),
-            lambda revoked: [entry] if revoked else [],
-        )
+        script = publications.revoke(workspace_id, publication_id, actor, now)
+        await self._audit.write(script, entry)
 
 
 def link_token(entropy: bytes) -> str:
