@@ -5,26 +5,18 @@ that it has asked for. So each holder uses a part of the turns at most, and thos
 next one in rotation.
 """
 
-from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import Protocol, TypeVar
 
 import trio
+from greenroom.fair_queue import FairQueue
 
 T = TypeVar("T")
 
 working_for: ContextVar[str] = ContextVar("octavo_working_for", default="")
 """For whom the task works: an account, the network of a client, a workspace; empty for a job."""
-
-
-class _WaitingCaller:
-    __slots__ = ("admitted", "woken")
-
-    def __init__(self) -> None:
-        self.woken = trio.Event()
-        self.admitted = False
 
 
 class FairTurns:
@@ -39,8 +31,8 @@ class FairTurns:
         self._free = size
         self._most = most_of_one
         self._held: dict[str, int] = {}
-        # In the order in which they get the next turns.
-        self._waiting: OrderedDict[str, deque[_WaitingCaller]] = OrderedDict()
+        # Each event is set when its turn was granted.
+        self._waiting = FairQueue[trio.Event]()
 
     async def acquire(self, holder: str) -> None:
         """Wait for a turn of ``holder``, who calls `release` later.
@@ -53,15 +45,15 @@ class FairTurns:
             if self._free and holder not in self._waiting and self._may_have_more(holder):
                 self._grant(holder)
                 return
-        waiter = _WaitingCaller()
-        self._waiting.setdefault(holder, deque()).append(waiter)
+        granted = trio.Event()
+        self._waiting.add(holder, granted)
         try:
-            await waiter.woken.wait()
+            await granted.wait()
         except trio.Cancelled:
-            if waiter.admitted:
+            if granted.is_set():
                 self.release(holder)
             else:
-                self._forget(holder, waiter)
+                self._waiting.remove(holder, granted)
             raise
 
     def release(self, holder: str) -> None:
@@ -75,9 +67,9 @@ class FairTurns:
         self._admit()
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        """Have a turn of `working_for` in the block."""
-        holder = working_for.get()
+    async def turn(self, holder: str | None = None) -> AsyncIterator[None]:
+        """Have a turn of ``holder`` in the block; None for that of `working_for`."""
+        holder = working_for.get() if holder is None else holder
         await self.acquire(holder)
         try:
             yield
@@ -93,24 +85,11 @@ class FairTurns:
 
     def _admit(self) -> None:
         # Few are passed over: those who have the most of one already.
-        for holder in self._waiting:
+        for holder, _ in self._waiting:
             if self._may_have_more(holder):
-                queue = self._waiting[holder]
-                waiter = queue.popleft()
-                waiter.admitted = True
-                waiter.woken.set()
                 self._grant(holder)
-                if queue:
-                    self._waiting.move_to_end(holder)
-                else:
-                    del self._waiting[holder]
+                self._waiting.take(holder).set()
                 return
-
-    def _forget(self, holder: str, waiter: _WaitingCaller) -> None:
-        queue = self._waiting[holder]
-        queue.remove(waiter)
-        if not queue:
-            del self._waiting[holder]
 
 
 class RunInThread(Protocol):

@@ -187,18 +187,13 @@ class Passwords:
     ) -> AsyncIterator[None]:
         with nullcontext() if placed else self.place(known=known):
             # Strangers wait for each other first, so that few of them wait before somebody known.
-            async with nullcontext() if known else self._strangers, self._turn(known or _STRANGERS):
+            async with (
+                nullcontext() if known else self._strangers,
+                self._turns.turn(known or _STRANGERS),
+            ):
                 began = trio.current_time()
                 yield
                 self._seconds = trio.current_time() - began
-
-    @asynccontextmanager
-    async def _turn(self, holder: str) -> AsyncIterator[None]:
-        await self._turns.acquire(holder)
-        try:
-            yield
-        finally:
-            self._turns.release(holder)
 
     def _retry_after(self) -> int:
         """Return the seconds until those who wait now have had their turn."""

@@ -7,12 +7,12 @@ hold, while what they hold can be taken back: a body that has not arrived, a res
 been read.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable
 from types import TracebackType
 
 import trio
 from antechamber.network_prefix import network_prefix
+from greenroom.fair_queue import FairQueue
 
 from octavo.http.contract.problems import ServerBusy
 
@@ -168,7 +168,7 @@ class MemoryBudget:
         self._total = total
         self._per_client = per_client
         self._by_client: dict[str, int] = {}
-        self._waiting: OrderedDict[str, OrderedDict[_Waiter, None]] = OrderedDict()
+        self._waiting = FairQueue[_Waiter]()
         self._evictable: dict[str, dict[Hold, None]] = {}
         self._evicting = False
         self.held = 0
@@ -223,8 +223,8 @@ class MemoryBudget:
 
     def _last_refusal(self, network: str) -> float:
         """Return when the last one of ``network`` that waits is refused."""
-        queue = self._waiting.get(network)
-        return next(reversed(queue)).refused_at if queue else 0.0
+        last = self._waiting.last(network)
+        return 0.0 if last is None else last.refused_at
 
     async def _wait(self, network: str, size: int, refused_at: float) -> Hold:
         if not self._waiting:
@@ -237,7 +237,7 @@ class MemoryBudget:
             if network not in self._waiting and self._has_room(network, size, spare):
                 return self._take(network, size)
         waiter = _Waiter(size, refused_at)
-        self._waiting.setdefault(network, OrderedDict())[waiter] = None
+        self._waiting.add(network, waiter)
         self.evict_for_waiting()
         try:
             while not waiter.admitted.is_set():
@@ -250,7 +250,9 @@ class MemoryBudget:
         except BaseException:
             # It may have been admitted between its cancellation and its next run.
             if waiter.hold is None:
-                self._forget(network, waiter)
+                self._waiting.remove(network, waiter)
+                # The next waiter may need less.
+                self._admit()
             else:
                 waiter.hold.release()
             raise
@@ -337,21 +339,20 @@ class MemoryBudget:
             self._admit()
 
     def _admit(self, keep: int = 0) -> None:
-        for network in tuple(self._waiting):
-            queue = self._waiting.pop(network)
-            while queue and self._has_room(network, next(iter(queue)).size, keep):
-                waiter, _ = queue.popitem(last=False)
-                waiter.hold = self._take(network, waiter.size)
-                waiter.admitted.set()
-            if not queue:
-                continue
-            self._waiting[network] = queue
-            size = next(iter(queue)).size
-            waits = self._may_have(network, size) and not self._has_room_in_all(size, keep)
-            if waits and self._fits(size) and _is_kept():
-                # Its turn remains: otherwise smaller requests would keep it waiting.
-                self._waiting.move_to_end(network, last=False)
-                return
+        admitted = True
+        while admitted:
+            admitted = False
+            for network, waiter in tuple(self._waiting):
+                if self._has_room(network, waiter.size, keep):
+                    self._waiting.take(network)
+                    waiter.hold = self._take(network, waiter.size)
+                    waiter.admitted.set()
+                    admitted = True
+                elif (
+                    self._may_have(network, waiter.size) and self._fits(waiter.size) and _is_kept()
+                ):
+                    # Its turn remains: otherwise smaller requests would keep it waiting.
+                    return
 
     def evict_for_waiting(self) -> None:
         """Make room for those whose turn it is, as far as holds may be evicted."""
@@ -368,8 +369,8 @@ class MemoryBudget:
         them.
         """
         found: list[tuple[str, int]] = []
-        for network, queue in self._waiting.items():
-            size = next(iter(queue)).size
+        for network, waiter in self._waiting:
+            size = waiter.size
             if self._may_have(network, size) and (self._fits(size) or len(self._waiting) == 1):
                 found.append((network, size))
                 if _is_kept():
@@ -380,14 +381,6 @@ class MemoryBudget:
         """Return the bytes that the first of those that wait for others needs, in its turn."""
         first = self._whose_turn()[:1] if _is_kept() else []
         return first[0][1] if first and self._fits(first[0][1]) else 0
-
-    def _forget(self, network: str, waiter: _Waiter) -> None:
-        queue = self._waiting[network]
-        del queue[waiter]
-        if not queue:
-            del self._waiting[network]
-        # The next waiter may need less.
-        self._admit()
 
 
 def _is_kept() -> bool:

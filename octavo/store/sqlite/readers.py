@@ -8,7 +8,7 @@ import trio
 from outcome import Outcome, capture
 
 from octavo.store.errors import StoreUnavailable
-from octavo.store.fair_turns import FairTurns, working_for
+from octavo.store.fair_turns import FairTurns
 from octavo.store.sqlite.batch import roll_back
 from octavo.store.sqlite.failures import failure
 from octavo.store.sqlite.statement import Statements
@@ -102,26 +102,24 @@ class ReaderPool:
         When cancelled, the running statement is interrupted, and this returns when the thread has
         finished.
         """
-        holder = working_for.get()
-        await self._turns.acquire(holder)
-        # Readers are assigned in the event loop only: an interrupt never reaches another read.
-        call = _Call[T](self._idle.pop() if self._idle else None)
-        try:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(_interrupt_when_cancelled, call)
-                try:
-                    await trio.to_thread.run_sync(
-                        self._capture, call, script, limiter=self._threads
-                    )
-                finally:
-                    call.finished = True
-                    self._give_back(call)
-                nursery.cancel_scope.cancel("the read has ended")
-            await trio.lowlevel.checkpoint_if_cancelled()
-            return call.outcomes.pop().unwrap()
-        finally:
-            call.outcomes.clear()
-            self._turns.release(holder)
+        async with self._turns.turn():
+            # Readers are assigned in the event loop only: an interrupt never reaches another read.
+            call = _Call[T](self._idle.pop() if self._idle else None)
+            try:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(_interrupt_when_cancelled, call)
+                    try:
+                        await trio.to_thread.run_sync(
+                            self._capture, call, script, limiter=self._threads
+                        )
+                    finally:
+                        call.finished = True
+                        self._give_back(call)
+                    nursery.cancel_scope.cancel("the read has ended")
+                await trio.lowlevel.checkpoint_if_cancelled()
+                return call.outcomes.pop().unwrap()
+            finally:
+                call.outcomes.clear()
 
     def _capture(self, call: _Call[T], script: Script[T]) -> None:
         call.outcomes.append(capture(self._run, call, script))

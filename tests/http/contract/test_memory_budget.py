@@ -197,6 +197,27 @@ async def test_waiters_are_served_in_order_as_memory_is_released(
     assert budget.held == 0
 
 
+async def test_room_that_becomes_free_goes_to_one_waiter_of_each_client_in_turn(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    budget, admitted = MemoryBudget(TOTAL, PER_CLIENT), list[str]()
+
+    async def wait(client: str) -> None:
+        await budget.wait(client, 10)
+        admitted.append(client)
+
+    full = budget.reserve_unchecked("c", TOTAL)
+    async with trio.open_nursery() as nursery:
+        for client in "aaab":
+            nursery.start_soon(wait, client)
+            await trio.testing.wait_all_tasks_blocked()
+        full.resize(TOTAL - 2 * 10 - 10)
+        await trio.testing.wait_all_tasks_blocked()
+        assert sorted(admitted) == ["a", "b"]
+        full.release()
+    assert sorted(admitted) == ["a", "a", "a", "b"]
+
+
 async def test_cancelled_waiter_holds_nothing_and_admits_the_next(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
