@@ -31,11 +31,17 @@ def open_postgres(
     return postgres.open_postgres(url, features.LISTENERS, random=random, connections=connections)
 
 
-def listen_instead(
-    patch: pytest.MonkeyPatch, event: str, present: object, other: Callable[..., Any] | None = None
+def listen_too(
+    patch: pytest.MonkeyPatch, event: str, listener: Callable[..., Any], *, first: bool = False
 ) -> None:
-    """Let ``other``, or nothing, listen to an event of stores that are opened from now on."""
-    listeners = [other if each is present else each for each in getattr(features.LISTENERS, event)]
-    assert other in listeners
-    changed = {event: [each for each in listeners if each is not None]}
+    """Add a listener to an event of the databases that are opened from now on."""
+    others = [*getattr(features.LISTENERS, event)]
+    changed = {event: [listener, *others] if first else [*others, listener]}
     patch.setattr(features, "LISTENERS", replace(features.LISTENERS, **changed))
+
+
+def listen_no_more(patch: pytest.MonkeyPatch, event: str, listener: Callable[..., Any]) -> None:
+    """Remove a listener from an event of the databases that are opened from now on."""
+    left = [*getattr(features.LISTENERS, event)]
+    left.remove(listener)
+    patch.setattr(features, "LISTENERS", replace(features.LISTENERS, **{event: left}))

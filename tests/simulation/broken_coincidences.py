@@ -32,7 +32,7 @@ from octavo.store import StoreUnavailable
 from octavo.store.content_cache import ContentCache
 from octavo.store.queries import changesets
 from octavo.store.sqlite.transaction import SqliteTransaction
-from tests.fakes.stores import listen_instead
+from tests.fakes.stores import listen_no_more
 
 Break = Callable[[pytest.MonkeyPatch], None]
 
@@ -116,12 +116,12 @@ async def _do_nothing(*_: object) -> None:
 
 def keep_the_words_of_purged_notes(patch: pytest.MonkeyPatch) -> None:
     """A purged note stays in the index of words."""
-    listen_instead(patch, "files_purged", fulltext_index.remove_notes)
+    listen_no_more(patch, "files_purged", fulltext_index.remove_notes)
 
 
 def keep_the_links_of_purged_notes(patch: pytest.MonkeyPatch) -> None:
     """A purged note stays in the index of links."""
-    listen_instead(patch, "files_purged", link_index.remove_links)
+    listen_no_more(patch, "files_purged", link_index.remove_links)
 
 
 def keep_the_documents_of_purged_notes(patch: pytest.MonkeyPatch) -> None:

@@ -14,12 +14,11 @@ from octavo.actors.group_commit import Storage, Write
 from octavo.actors.notice_hub import Listener, NoticeHub
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.actors.workspace.messages import Push
-from octavo.features.search.sql.fulltext_index import keep_indexed_paths, remove_notes
 from octavo.model.files.batch import Batch
 from octavo.store.queries import changesets
 from octavo.store.queries.select_in import select_in
 from octavo.store.transaction import Transaction
-from tests.fakes.stores import listen_instead
+from tests.fakes.stores import listen_too
 
 COINCIDENCES = (
     "several pushes in a batch",
@@ -137,13 +136,11 @@ def _watch_purges(patch: pytest.MonkeyPatch, saw: Saw) -> None:
             saw("an indexed note is purged")
         if await select_in(transaction, _DOCUMENTS, workspace_id, file_ids):
             saw("a note with a document is purged")
-        await remove_notes(transaction, workspace_id, workspace, file_ids)
 
     async def keep(transaction: Transaction, workspace: int, file_ids: Sequence[Any]) -> None:
-        await keep_indexed_paths(transaction, workspace, file_ids)
         sql = "SELECT 1 FROM fulltext_notes WHERE workspace = $1 AND path IS NOT NULL LIMIT 1"
         if await transaction.fetch_one(sql, workspace):
             saw("an indexed note is moved")
 
-    listen_instead(patch, "files_purged", remove_notes, look)
-    listen_instead(patch, "files_moving", keep_indexed_paths, keep)
+    listen_too(patch, "files_purged", look, first=True)
+    listen_too(patch, "files_moving", keep)
