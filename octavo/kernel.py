@@ -24,8 +24,8 @@ from octavo.settings import Settings
 from octavo.store import Script, Store
 from octavo.store.blobs import BlobStore, Staging
 from octavo.store.content_cache import Cache
-from octavo.store.listeners import NO_LISTENERS, Listeners
 from octavo.store.queries.index_backlog import FileIndex
+from octavo.store.transaction import NO_LISTENERS, Listeners
 
 if TYPE_CHECKING:
     from octavo.http.pages.page_registry import PageRegistry

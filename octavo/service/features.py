@@ -32,9 +32,9 @@ from octavo.kernel import Feature, Kernel, Parts
 from octavo.settings import Settings
 from octavo.store import Store
 from octavo.store.blobs import BlobStore
-from octavo.store.listeners import combined
 from octavo.store.queries import audit
 from octavo.store.queries.expiry import MARK_DAYS, RECEIPT_DAYS, expire_marks, expire_receipts
+from octavo.store.transaction import combined
 
 FEATURES: tuple[Feature, ...] = (
     mail.FEATURE,

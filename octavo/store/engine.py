@@ -14,11 +14,11 @@ from octavo.store import Store, StoreOutdated, StoreUnusable, Transaction
 from octavo.store import postgres as postgres_engine
 from octavo.store.blobs.local import keys_in
 from octavo.store.data_folder import DataFolderError, holding
-from octavo.store.listeners import Listeners
 from octavo.store.open_blobs import FOLDER
 from octavo.store.outages import Outages, ReportingStore
 from octavo.store.queries.accounts import had_any
 from octavo.store.sqlite import DATABASE, SqliteStore, open_sqlite
+from octavo.store.transaction import Listeners
 
 if TYPE_CHECKING:
     from octavo.store.postgres import PostgresStore

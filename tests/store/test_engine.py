@@ -11,10 +11,10 @@ from octavo.store import StoreUnusable, Transaction
 from octavo.store.blobs.blob_store import blob_key, path_of_key
 from octavo.store.data_folder import holding
 from octavo.store.engine import open_engine
-from octavo.store.listeners import NO_LISTENERS
 from octavo.store.migrations import shipped
 from octavo.store.open_blobs import FOLDER
 from octavo.store.sqlite import DATABASE
+from octavo.store.transaction import NO_LISTENERS
 
 KEY = blob_key(Digest("ab" * 32), bytes(4))
 

@@ -8,7 +8,7 @@ from octavo.model.access.refusal import AccountMissing
 from octavo.settings import Settings
 from octavo.store import StoreError
 from octavo.store.engine import open_engine
-from octavo.store.listeners import NO_LISTENERS
+from octavo.store.transaction import NO_LISTENERS
 
 
 class RecoveryRefused(Exception):

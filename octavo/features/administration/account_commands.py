@@ -30,7 +30,7 @@ from octavo.model.access.refusal import AccountMissing
 from octavo.settings import Settings
 from octavo.store import StoreError
 from octavo.store.engine import open_engine
-from octavo.store.listeners import Listeners
+from octavo.store.transaction import Listeners
 
 
 class AccountCommandFailed(Exception):

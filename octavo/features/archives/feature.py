@@ -17,7 +17,7 @@ from octavo.features.images.feature import Images
 from octavo.features.legal.feature import Legal
 from octavo.features.usage.feature import Usage
 from octavo.kernel import Feature, Kernel, Parts, worker
-from octavo.store.listeners import Listeners
+from octavo.store.transaction import Listeners
 
 FEATURE = Feature(
     "archives",

@@ -24,9 +24,9 @@ from octavo.features.usage.feature import Usage
 from octavo.kernel import Feature, Kernel, Parts, worker
 from octavo.settings import Settings
 from octavo.store import Store
-from octavo.store.listeners import Listeners
 from octavo.store.queries.expiry import RECEIPT_DAYS
 from octavo.store.queries.sweeping import rows_of
+from octavo.store.transaction import Listeners
 
 
 def pruning(retention: Retention) -> RetentionStep:

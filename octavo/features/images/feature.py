@@ -10,7 +10,7 @@ from octavo.features.images.thumbnails import Thumbnails
 from octavo.features.images.uploading import ImageUploads
 from octavo.features.usage.feature import Usage
 from octavo.kernel import Feature, Kernel, Parts, worker
-from octavo.store.listeners import Listeners
+from octavo.store.transaction import Listeners
 
 ATTACHING_SECONDS = 3600.0
 """Seconds for which an expired upload is kept: a change that attaches it may be under way."""

@@ -3,7 +3,7 @@
 from octavo.features.links.api import LinkOperations
 from octavo.features.links.sql.link_index import LINKS, remove_links, remove_some_links
 from octavo.kernel import Feature, Kernel, Parts
-from octavo.store.listeners import Listeners
+from octavo.store.transaction import Listeners
 
 FEATURE = Feature(
     "links",

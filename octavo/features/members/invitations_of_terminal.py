@@ -8,7 +8,7 @@ from octavo.model.access.account import parse_address
 from octavo.settings import Settings
 from octavo.store import Store, StoreError
 from octavo.store.engine import open_engine
-from octavo.store.listeners import NO_LISTENERS
+from octavo.store.transaction import NO_LISTENERS
 
 
 class InvitationRefused(Exception):

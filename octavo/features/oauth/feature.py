@@ -13,8 +13,7 @@ from octavo.features.oauth.api.oauth import OAuthOperations
 from octavo.features.oauth.sql import oauth_clients, oauth_grants
 from octavo.http.lazy import LazyValue
 from octavo.kernel import Feature, Kernel, Parts
-from octavo.store.listeners import Listeners
-from octavo.store.transaction import Transaction
+from octavo.store.transaction import Listeners, Transaction
 
 if TYPE_CHECKING:
     from octavo.features.oauth.client_documents import Fetch

@@ -28,7 +28,7 @@ from octavo.features.publishing.workspace_maps import WorkspaceMaps
 from octavo.features.usage.feature import Usage
 from octavo.http.lazy import LazyValue
 from octavo.kernel import Feature, Kernel, Parts, worker
-from octavo.store.listeners import Listeners
+from octavo.store.transaction import Listeners
 
 if TYPE_CHECKING:
     from octavo.http.pages.page_registry import PageRegistry

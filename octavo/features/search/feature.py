@@ -7,7 +7,7 @@ from octavo.features.search.note_search import MAX_BYTES, SearchedTexts
 from octavo.features.search.sql import fulltext_index
 from octavo.features.usage.feature import Usage
 from octavo.kernel import Feature, Kernel, Parts
-from octavo.store.listeners import Listeners
+from octavo.store.transaction import Listeners
 
 FEATURE = Feature(
     "search",

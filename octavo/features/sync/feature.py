@@ -7,8 +7,8 @@ from octavo.features.sync.notices import PATH, NoticeOperations, NoticeSocket, N
 from octavo.features.sync.purges import record_purges
 from octavo.features.usage.feature import Usage
 from octavo.kernel import Feature, Kernel, Parts, worker
-from octavo.store.listeners import Listeners
 from octavo.store.queries.sweeping import rows_of
+from octavo.store.transaction import Listeners
 from octavo.ws.notice_stream import SUBPROTOCOL
 
 FEATURE = Feature(

@@ -10,7 +10,6 @@ import trio
 
 from octavo.store.errors import StatementInvalid, StoreUnavailable
 from octavo.store.fair_turns import FairTurns, working_for
-from octavo.store.listeners import NO_LISTENERS, Listeners
 from octavo.store.migrations import NEWEST, shipped
 from octavo.store.postgres.bridge import Bridge, open_bridge, time_limit, ungrouped
 from octavo.store.postgres.connection import Connections, PooledConnection, beginning, connect
@@ -20,6 +19,8 @@ from octavo.store.postgres.migrating import migrate
 from octavo.store.postgres.requirements import check_database, check_sessions, opening_failure
 from octavo.store.postgres.transaction import PostgresTransaction
 from octavo.store.transaction import (
+    NO_LISTENERS,
+    Listeners,
     NotInOneStatement,
     Script,
     T,

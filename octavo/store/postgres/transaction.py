@@ -6,7 +6,6 @@ from copy import copy
 from octavo.model.search.tokens import tag_of
 from octavo.store.compression import undamaged
 from octavo.store.errors import StatementInvalid, StoreError
-from octavo.store.listeners import NO_LISTENERS, Listeners
 from octavo.store.postgres.connection import PooledConnection
 from octavo.store.postgres.failures import FAILURES, commit_failure, failure
 from octavo.store.postgres.saves import SAVE, arguments_of
@@ -25,7 +24,9 @@ from octavo.store.postgres.search import (
     rows_of,
 )
 from octavo.store.transaction import (
+    NO_LISTENERS,
     IndexedNote,
+    Listeners,
     MatchedNote,
     Matching,
     NewNote,

@@ -8,11 +8,10 @@ from typing import Any
 from outcome import Error, Outcome, Value
 
 from octavo.store.errors import IndexDamaged, StoreError, StoreUnavailable
-from octavo.store.listeners import Listeners
 from octavo.store.sqlite.failures import STATEMENT_ERRORS, commit_failure, failure
 from octavo.store.sqlite.statement import Statements
 from octavo.store.sqlite.transaction import SqliteTransaction
-from octavo.store.transaction import Script
+from octavo.store.transaction import Listeners, Script
 
 Outcomes = list[Outcome[Any]]
 

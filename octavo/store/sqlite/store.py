@@ -11,7 +11,6 @@ from typing import Any
 import trio
 
 from octavo.store.errors import StoreOutdated, StoreUnavailable, StoreUnusable
-from octavo.store.listeners import NO_LISTENERS, Listeners
 from octavo.store.migrations import shipped
 from octavo.store.sqlite.batch import Outcomes
 from octavo.store.sqlite.connection import connect, prepare_file, require_sqlite
@@ -19,7 +18,7 @@ from octavo.store.sqlite.failures import failure
 from octavo.store.sqlite.migrating import applied_version, lacks_some, migrate
 from octavo.store.sqlite.readers import Reader, ReaderPool
 from octavo.store.sqlite.writer import Writer
-from octavo.store.transaction import Script, T
+from octavo.store.transaction import NO_LISTENERS, Listeners, Script, T
 
 MAX_EAGER_READS = 8
 """Reads on the thread of the event loop of which at least one lets other tasks run."""

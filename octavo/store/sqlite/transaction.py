@@ -9,7 +9,6 @@ from typing import NoReturn
 from octavo.store.compression import undamaged
 from octavo.store.errors import StatementInvalid, StoreError
 from octavo.store.identifiers import with_text, with_texts
-from octavo.store.listeners import NO_LISTENERS, Listeners
 from octavo.store.sqlite.failures import STATEMENT_ERRORS, failure
 from octavo.store.sqlite.search import (
     CLEAR,
@@ -32,7 +31,9 @@ from octavo.store.sqlite.search import (
 )
 from octavo.store.sqlite.statement import Statements
 from octavo.store.transaction import (
+    NO_LISTENERS,
     IndexedNote,
+    Listeners,
     MatchedNote,
     Matching,
     NewNote,

@@ -15,11 +15,10 @@ import trio
 from outcome import Outcome, Value, capture
 
 from octavo.store.errors import StoreError, StoreUnavailable
-from octavo.store.listeners import NO_LISTENERS, Listeners
 from octavo.store.sqlite.batch import Outcomes, all_failed, commit, perform, roll_back
 from octavo.store.sqlite.failures import failure
 from octavo.store.sqlite.statement import Statements
-from octavo.store.transaction import Script
+from octavo.store.transaction import NO_LISTENERS, Listeners, Script
 
 
 class _Job:

@@ -39,7 +39,6 @@ from octavo.model.files.tree import Tree
 from octavo.model.refusal import TooManyFiles
 from octavo.store import Row, Script, Store, StoreUnavailable, Transaction, Value
 from octavo.store.compression import compressed
-from octavo.store.listeners import Listeners
 from octavo.store.queries import feed, files, workspaces
 from octavo.store.queries.changesets import (
     HeadReplaced,
@@ -55,6 +54,7 @@ from octavo.store.queries.select_in import select_in
 from octavo.store.queries.sweeping import sweep
 from octavo.store.transaction import (
     IndexedNote,
+    Listeners,
     MatchedNote,
     Matching,
     NewNote,

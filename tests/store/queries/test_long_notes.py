@@ -19,7 +19,6 @@ from octavo.features.search.sql.searching import candidates
 from octavo.model.search.portions import PORTION
 from octavo.model.search.query import parse_query
 from octavo.store import Script, Transaction, Value
-from octavo.store.listeners import Listeners
 from octavo.store.queries import workspaces
 from octavo.store.queries.index_backlog import SLICE_BYTES
 from octavo.store.queries.sweeping import sweep
@@ -27,7 +26,7 @@ from octavo.store.sqlite.batch import Outcomes, perform
 from octavo.store.sqlite.search import PUT, REMOVE, index_row
 from octavo.store.sqlite.statement import Statements
 from octavo.store.sqlite.transaction import SqliteTransaction
-from octavo.store.transaction import indexed_title
+from octavo.store.transaction import Listeners, indexed_title
 from tests.fakes.notebook import Notebook
 from tests.fakes.stores import open_inline, open_postgres
 from tests.store.queries.test_changesets import Opened, on_sqlite
