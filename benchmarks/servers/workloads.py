@@ -7,6 +7,7 @@ from typing import Annotated, Literal, cast
 
 from antechamber.asgi import Application as ASGIApplication
 from antechamber.asgi import Receive, Scope, Send
+from octavo_rules.problems import NotSignedIn
 from quart import Quart
 from quart_trio import QuartTrio
 
@@ -15,7 +16,6 @@ from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import IN_PATH, ContractModel
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import NotSignedIn
 from octavo.http.contract.request_log import RequestLog
 from octavo.http.pages.form_stamps import FormStamps
 from octavo.log import Log, Sink

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import trio
 from octavo_rules.identity import AccountId, WorkspaceId
+from octavo_rules.problems import AccountLocked, Forbidden, NotFound, NotSignedIn
 
 from octavo.access.caller import Caller
 from octavo.http.contract.call import Call
-from octavo.http.contract.problems import AccountLocked, Forbidden, NotFound, NotSignedIn
 from octavo.model.files.confinement import Confinement
 from octavo.model.workspace import Right, Role, Workspace, grants
 from octavo.store import Store

@@ -6,7 +6,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import ClassVar, Literal, NamedTuple
 from urllib.parse import quote
 
-from octavo.http.contract.problems import TEXT, DescribedHeader, NotFound, Problem
+from octavo_rules.problems import TEXT, DescribedHeader, NotFound, Problem
+
 from octavo.store.blobs import BlobKey, BlobMissing, BlobStore
 
 # attr-char of RFC 8187 section 3.2.1, besides letters, digits and what quote() always keeps.

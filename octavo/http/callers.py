@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from octavo_rules.problems import Forbidden, Header, WrongOrigin
+
 from octavo.access.caller import Caller
 from octavo.http.contract.call import Call
-from octavo.http.contract.problems import Forbidden, Header, WrongOrigin
 
 
 def require_administrator(call: Call) -> Caller:

@@ -1,7 +1,8 @@
 """Conditional reads: the header ``if-none-match``."""
 
+from octavo_rules.problems import InvalidRequest
+
 from octavo.http.contract.contract_model import HeaderModel
-from octavo.http.contract.problems import InvalidRequest
 from octavo.http.fields import KnownHeads
 from octavo.model.etag import parse_entity_tags
 

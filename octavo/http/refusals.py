@@ -18,23 +18,7 @@ from greenroom import (
     OutcomeUnknown,
 )
 from octavo_rules.identity import FileId, RevisionId
-from octavo_rules.refusal import (
-    DocumentDependencyMissing,
-    DocumentMalformed,
-    DocumentTooLarge,
-    DocumentUnsupported,
-    DomainError,
-    EpochMismatch,
-    InvalidContent,
-)
-
-from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, NoWorkspace
-from octavo.features.archives.api.archive_problems import archive_problem
-from octavo.features.legal.api import required_documents
-from octavo.features.legal.rules import ConsentDue
-from octavo.features.publishing.renderings import RenderingPostponed
-from octavo.features.usage.api import DownloadLimit, StorageBusy, monthly_limit_problem
-from octavo.http.contract.problems import (
+from octavo_rules.problems import (
     TEXT,
     BodyTooLarge,
     ConsentRequired,
@@ -53,6 +37,22 @@ from octavo.http.contract.problems import (
     TemporaryProblem,
     UnsupportedMediaType,
 )
+from octavo_rules.refusal import (
+    DocumentDependencyMissing,
+    DocumentMalformed,
+    DocumentTooLarge,
+    DocumentUnsupported,
+    DomainError,
+    EpochMismatch,
+    InvalidContent,
+)
+
+from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, NoWorkspace
+from octavo.features.archives.api.archive_problems import archive_problem
+from octavo.features.legal.api import required_documents
+from octavo.features.legal.rules import ConsentDue
+from octavo.features.publishing.renderings import RenderingPostponed
+from octavo.features.usage.api import DownloadLimit, StorageBusy, monthly_limit_problem
 from octavo.model.access.refusal import PasswordQueueFull, TooManyAttempts
 from octavo.model.etag import entity_tag
 from octavo.model.refusal import (

@@ -6,7 +6,7 @@ With its prefix ``__Host-`` browsers accept it only from this host, over HTTPS a
 
 from collections.abc import Iterator, Sequence
 
-from octavo.http.contract.problems import Header
+from octavo_rules.problems import Header
 
 _NAME = b"__Host-octavo"
 _ATTRIBUTES = b"Path=/; Secure; HttpOnly; SameSite=Lax"

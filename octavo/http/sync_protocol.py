@@ -2,10 +2,10 @@
 
 from typing import Annotated
 
+from octavo_rules.problems import Problem
 from pydantic import Field
 
 from octavo.http.contract.contract_model import HeaderModel
-from octavo.http.contract.problems import Problem
 
 VERSIONS = (1,)
 

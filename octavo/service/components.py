@@ -13,6 +13,7 @@ from antechamber.websocket import Frame
 from greenroom import Supervisor, WorkerContext, WorkerSpec
 from octavo_rules.documents.document import client_of
 from octavo_rules.identity import AccountId, Cursor, WorkspaceId
+from octavo_rules.problems import AccountLocked, KeyRefused, RateLimited
 
 from octavo.access.after_commit import AfterCommit
 from octavo.access.attempts import KNOWN_DEVICES, RATES, Attempts, RouteRates
@@ -30,7 +31,6 @@ from octavo.features.legal.feature import Legal
 from octavo.features.links.reading import link_sources
 from octavo.features.usage.feature import usage_feature
 from octavo.http.contract.in_process import PerformAs
-from octavo.http.contract.problems import AccountLocked, KeyRefused, RateLimited
 from octavo.http.contract.request_log import RequestLog, RequestRecord
 from octavo.kernel import Kernel, worker
 from octavo.model.access.audit import account_of

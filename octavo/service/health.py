@@ -9,12 +9,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from octavo_rules.problems import NotReady
 from pydantic_core import MISSING
 
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import NotReady
 
 
 @dataclass(frozen=True, slots=True)

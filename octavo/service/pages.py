@@ -8,6 +8,14 @@ from types import TracebackType
 from typing import Protocol
 
 import trio
+from octavo_rules.problems import (
+    AccountLocked,
+    ConsentRequired,
+    NotFound,
+    NotSignedIn,
+    Problem,
+    WrongOrigin,
+)
 from quart import Response, g, has_request_context, request
 from quart.typing import ResponseReturnValue
 from quart_trio import QuartTrio
@@ -16,14 +24,6 @@ from werkzeug.exceptions import HTTPException
 from octavo.access.ports import Clock, NewEntropy
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
 from octavo.http.contract.in_process import Perform
-from octavo.http.contract.problems import (
-    AccountLocked,
-    ConsentRequired,
-    NotFound,
-    NotSignedIn,
-    Problem,
-    WrongOrigin,
-)
 from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.pages import API_REFERENCE
 from octavo.http.pages.form_stamps import FormStamps

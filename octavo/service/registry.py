@@ -6,6 +6,16 @@ from pathlib import Path
 from typing import ClassVar
 
 from antechamber import SERVER_PROBLEMS, ServerProblem
+from octavo_rules.problems import (
+    BodyTimeout,
+    BodyTooLarge,
+    InternalError,
+    InvalidRequest,
+    MethodNotAllowed,
+    NotFound,
+    Problem,
+    UnsupportedMediaType,
+)
 
 from octavo.features.accounts.api.account import AccountOperations
 from octavo.features.accounts.api.auth import AuthOperations
@@ -47,16 +57,6 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.openapi import Example, document
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import (
-    BodyTimeout,
-    BodyTooLarge,
-    InternalError,
-    InvalidRequest,
-    MethodNotAllowed,
-    NotFound,
-    Problem,
-    UnsupportedMediaType,
-)
 from octavo.http.contract.reply import Stream
 from octavo.http.contract.schemas import Json
 from octavo.service.health import ServiceOperations

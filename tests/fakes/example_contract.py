@@ -6,13 +6,13 @@ from typing import Annotated
 from uuid import UUID
 
 import trio
+from octavo_rules.problems import NotFound, NotSignedIn, Problem, RateLimited
 
 from octavo.http.contract.application import Application
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import IN_PATH, ContractModel, HeaderModel
 from octavo.http.contract.operation import Locked, Security, operation
-from octavo.http.contract.problems import NotFound, NotSignedIn, Problem, RateLimited
 from octavo.http.contract.reply import NotModified, Reply, Stream
 from octavo.http.contract.request_log import RequestRecord
 

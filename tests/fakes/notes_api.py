@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from antechamber.network_prefix import network_prefix
 from greenroom import Directory, Supervisor
 from octavo_rules.identity import READ, WRITE, AccountId, Cursor, ProgramNumber, WorkspaceId
+from octavo_rules.problems import NotSignedIn
 
 from octavo.access.after_commit import AfterCommit
 from octavo.access.attempts import Attempts
@@ -59,7 +60,6 @@ from octavo.features.usage.storage import StorageQuota
 from octavo.http.contract.application import Application
 from octavo.http.contract.call import Call
 from octavo.http.contract.operation import Security
-from octavo.http.contract.problems import NotSignedIn
 from octavo.http.refusals import problem_of
 from octavo.model.access.access_limits import AccessLimits, parse_scopes
 from octavo.model.access.account import ClientId, GrantId

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit
 
 from antechamber.asgi import Receive, Scope
+from octavo_rules.problems import NotSignedIn
 from quart_trio import QuartTrio
 
 from octavo.access.ports import Clock
@@ -27,7 +28,6 @@ from octavo.features.notes.pages.frame import NotePages
 from octavo.features.oauth.pages import add_connection_pages
 from octavo.features.publishing import pages as publishing
 from octavo.http.contract.openapi import document
-from octavo.http.contract.problems import NotSignedIn
 from octavo.http.pages.form_stamps import FormStamps
 from octavo.kernel import AddPages
 from octavo.model.access.account import Role

@@ -1,9 +1,9 @@
 """Refuse a request the memory that it asks for, and see for how much it asks."""
 
 import pytest
+from octavo_rules.problems import ServerBusy
 
 from octavo.http.contract.memory_budget import Hold, MemoryBudget
-from octavo.http.contract.problems import ServerBusy
 
 
 def refuse_first(monkeypatch: pytest.MonkeyPatch) -> list[int]:

@@ -7,8 +7,8 @@ from types import MappingProxyType
 import pytest
 import trio
 from greenroom import ActorCrashed, ActorQuarantined, ActorStopped, MailboxFull
+from octavo_rules.problems import Problem
 
-from octavo.http.contract.problems import Problem
 from octavo.http.refusals import refusals_as_problems, store_failure
 from octavo.store import StoreError, StoreFull, StoreUnavailable
 from octavo.store.blobs import BlobKey, BlobsFull, BlobsUnavailable

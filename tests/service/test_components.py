@@ -14,6 +14,7 @@ from greenroom import Supervisor
 from octavo_rules.changes import PurgeFile
 from octavo_rules.content import note_text
 from octavo_rules.identity import AccountId, FileId, MutationId, RevisionId, WorkspaceId
+from octavo_rules.problems import NotSignedIn
 
 from octavo.access.entropy import jitter, new_id
 from octavo.actors.jobs.indexing import catch_up
@@ -28,7 +29,6 @@ from octavo.features.search.rules import finders_of, ranked
 from octavo.features.search.sql.fulltext_index import WORDS
 from octavo.features.search.sql.searching import candidates
 from octavo.http.contract.call import Principal
-from octavo.http.contract.problems import NotSignedIn
 from octavo.model.files.changeset import (
     ChangeOperation,
     Changeset,

@@ -14,12 +14,12 @@ from xml.etree import ElementTree
 import pytest
 import trio
 from antechamber.asgi import Application, Event, Scope
+from octavo_rules.problems import NotFound, Problem, RateLimited
 from quart.typing import TestAppProtocol as Running
 from quart_trio import QuartTrio
 
 from octavo.features.usage.api import DownloadLimit
 from octavo.http.contract.openapi import document
-from octavo.http.contract.problems import NotFound, Problem, RateLimited
 from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.pages.resubmission import Resubmissions
 from octavo.http.pages.static_files import shortened, static_file, style_sheet

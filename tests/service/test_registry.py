@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import pytest
 from antechamber import SERVER_PROBLEMS, ServerProblem
+from octavo_rules.problems import PROBLEMS, MethodNotAllowed, Problem
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from pycrdt import Doc, Text
 from pydantic import BaseModel, RootModel, TypeAdapter, ValidationError
@@ -16,7 +17,6 @@ from octavo.http.contract.bodies.json_body import JsonBody
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.operation import Operation
-from octavo.http.contract.problems import PROBLEMS, MethodNotAllowed, Problem
 from octavo.service.registry import CONTRACT, EXAMPLES, contract_document, explained_problems
 
 WRITTEN = json.loads(EXAMPLES.read_bytes())

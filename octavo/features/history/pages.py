@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
 
+from octavo_rules.problems import NotFound, Problem
 from quart import Response
 
 from octavo.access.ports import Clock
@@ -13,7 +14,6 @@ from octavo.features.history.api.client_changes import (
     UndoOutlookSchema,
     UndoResult,
 )
-from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, redirect, show

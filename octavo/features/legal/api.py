@@ -3,12 +3,13 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple
 
+from octavo_rules.problems import Header, NotFound
+
 from octavo.features.legal.rules import DocumentName, LegalDocuments
 from octavo.http.conditional import IfNoneMatch
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, Timestamp, timestamp
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import Header, NotFound
 from octavo.http.contract.reply import HtmlPage, NotModified
 from octavo.model.access.account import Consent, Versions
 from octavo.model.etag import entity_tag

@@ -1,9 +1,9 @@
 """The page on which a person accepts the legal documents in force."""
 
+from octavo_rules.problems import ConsentRequired, Problem
 from quart import Response
 
 from octavo.features.legal.api import ConsentRecorded, RequiredDocuments
-from octavo.http.contract.problems import ConsentRequired, Problem
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import CONSENT, inside, redirect, show

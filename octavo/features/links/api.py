@@ -3,6 +3,7 @@
 from typing import Literal
 
 from octavo_rules.identity import READ, WorkspaceId
+from octavo_rules.problems import NotFound
 
 from octavo.access.workspaces import Access
 from octavo.features.files.api.files import FilePath
@@ -20,7 +21,6 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import Cursor, ListPage, PageQuery, read_cursor, split_page
-from octavo.http.contract.problems import NotFound
 from octavo.http.contract.slices import converted
 from octavo.http.file_schemas import WorkspacePath
 from octavo.store import Script, Store, StoreFull, StoreUnavailable

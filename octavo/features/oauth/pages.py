@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from octavo_rules.problems import InvalidRequest
 from quart import Response, request
 
 from octavo.features.oauth.api.connections import (
@@ -14,7 +15,6 @@ from octavo.features.oauth.api.oauth import AUTHORIZE
 from octavo.features.oauth.api.oauth_problems import InvalidOAuthRequest
 from octavo.features.oauth.rules.redirect_uri import form_action_of
 from octavo.http.contract.contract_model import Removed
-from octavo.http.contract.problems import InvalidRequest
 from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.file_schemas import WorkspaceList, WorkspaceSchema
 from octavo.http.pages.form_errors import FormErrors, form_errors_of

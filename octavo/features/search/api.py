@@ -5,6 +5,7 @@ from functools import partial
 from typing import Annotated
 
 from octavo_rules.identity import READ, AccountId, WorkspaceId
+from octavo_rules.problems import InvalidRequest, NotFound
 from pydantic import Field
 
 from octavo.access.caller import Caller
@@ -22,7 +23,6 @@ from octavo.http.contract.contract_model import (
 )
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS
-from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.fields import FolderPath, QueryText
 from octavo.http.file_schemas import WorkspacePath
 from octavo.model.search.query import HeadFilter, InvalidQuery, Query, parse_query

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Annotated, Literal
 
 from octavo_rules.identity import READ, Cursor, FileId, Position, RevisionId, WorkspaceId
+from octavo_rules.problems import InvalidRequest, NotFound, Problem
 from pydantic import Field
 
 from octavo.access.workspaces import Access
@@ -14,7 +15,6 @@ from octavo.http.contract.call import Authenticator, Call
 from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS, Limit
-from octavo.http.contract.problems import InvalidRequest, NotFound, Problem
 from octavo.http.contract.reply import Stream
 from octavo.http.contract.slices import converted
 from octavo.http.file_schemas import FeedEntrySchema, WorkspacePath, feed_entry

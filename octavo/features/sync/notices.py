@@ -11,6 +11,13 @@ from antechamber.request_id import RULE
 from antechamber.websocket import Frame, ServerWebSocket, WebSockets
 from antechamber.websocket.shared_timer import SharedTimer
 from octavo_rules.identity import READ, WorkspaceId
+from octavo_rules.problems import (
+    InsufficientScope,
+    InternalError,
+    InvalidRequest,
+    Problem,
+    WrongOrigin,
+)
 
 from octavo.access.caller import Caller
 from octavo.actors.notice_hub import NoticeHub
@@ -21,13 +28,6 @@ from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.parameters import require_no_query
 from octavo.http.contract.prepared_response import WEBSOCKET_EVENTS, prepared_problem
-from octavo.http.contract.problems import (
-    InsufficientScope,
-    InternalError,
-    InvalidRequest,
-    Problem,
-    WrongOrigin,
-)
 from octavo.http.contract.request_context import RequestContext
 from octavo.http.contract.request_log import RequestLog, RequestRecord
 from octavo.http.refusals import store_problem

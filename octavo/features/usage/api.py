@@ -20,10 +20,11 @@ note: what it returns is counted and never refused, since the change is committe
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import ClassVar
 
+from octavo_rules.problems import DescribedHeader, Problem
+
 from octavo.access.caller import Caller
 from octavo.features.usage.meter import Transfer, UsageMeter
 from octavo.http.contract.call import Call
-from octavo.http.contract.problems import DescribedHeader, Problem
 from octavo.model.usage import (
     NOTHING,
     USAGE_LIMITS,

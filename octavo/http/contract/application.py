@@ -21,6 +21,13 @@ from antechamber.network_prefix import network_prefix
 from antechamber.rejection import ClientGone
 from antechamber.request_id import RULE
 from greenroom import unwrap
+from octavo_rules.problems import (
+    InternalError,
+    InvalidRequest,
+    MethodNotAllowed,
+    NotFound,
+    Problem,
+)
 
 from octavo.http.contract.assembly import contract_of, served_operations_of
 from octavo.http.contract.bodies import ClientLeft
@@ -38,13 +45,6 @@ from octavo.http.contract.prepared_response import (
     options_response,
     prepared_problem,
     problem_page,
-)
-from octavo.http.contract.problems import (
-    InternalError,
-    InvalidRequest,
-    MethodNotAllowed,
-    NotFound,
-    Problem,
 )
 from octavo.http.contract.request_context import RequestContext
 from octavo.http.contract.request_log import RequestLog

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from functools import cache
 
 from antechamber.rejection import SERVER_PROBLEMS
+from octavo_rules.problems import PROBLEMS
 
 from octavo.http.contract.operation import ContractError, Operation, declarations_of
-from octavo.http.contract.problems import PROBLEMS
 from octavo.http.contract.router import segments_of
 from octavo.http.contract.signature import check_schemas, read_signature
 

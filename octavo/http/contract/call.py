@@ -10,10 +10,10 @@ from octavo.http.contract.reservation import reservation_of
 
 if TYPE_CHECKING:
     from antechamber.asgi import Scope
+    from octavo_rules.problems import Header
 
     from octavo.http.contract.memory_budget import Hold, MemoryBudget
     from octavo.http.contract.operation import Operation
-    from octavo.http.contract.problems import Header
 
 P = TypeVar("P", bound="Principal")
 

@@ -9,11 +9,11 @@ import re
 from http import HTTPStatus
 from typing import cast, get_args
 
+from octavo_rules.problems import Problem
 from pydantic import BaseModel, ValidationError
 from pydantic.errors import PydanticUserError
 
 from octavo.http.contract.operation import ContractError, Declaration, Method
-from octavo.http.contract.problems import Problem
 
 _ID = re.compile(r"[a-z][A-Za-z0-9]*", re.ASCII)
 # It appears in the path of the page that explains it.

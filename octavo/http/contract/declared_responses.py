@@ -5,8 +5,7 @@ Undeclared responses raise in tests, and are logged once each in production.
 
 import logging
 
-from octavo.http.contract.operation import Declaration, Locked, Operation, Security
-from octavo.http.contract.problems import (
+from octavo_rules.problems import (
     READ_PROBLEMS,
     STORE_PROBLEMS,
     AccountLocked,
@@ -27,6 +26,8 @@ from octavo.http.contract.problems import (
     UnsupportedMediaType,
     WrongOrigin,
 )
+
+from octavo.http.contract.operation import Declaration, Locked, Operation, Security
 
 _BY_SECURITY: dict[Security, tuple[type[Problem], ...]] = {
     Security.NONE: (),

@@ -11,6 +11,7 @@ from antechamber.asgi import Extension, Receive
 from antechamber.network_prefix import network_prefix
 from antechamber.response import FixedHeaders
 from greenroom import unwrap
+from octavo_rules.problems import AccountLocked, Header, InsufficientScope, Problem
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, SchemaSerializer
 
@@ -22,7 +23,6 @@ from octavo.http.contract.memory_budget import COUNTED, STEP, MemoryBudget
 from octavo.http.contract.operation import Locked, Operation, Security
 from octavo.http.contract.parameters import Parameters
 from octavo.http.contract.prepared_response import NOT_STORED, PreparedResponse
-from octavo.http.contract.problems import AccountLocked, Header, InsufficientScope, Problem
 from octavo.http.contract.renewed_time import RenewedTime
 from octavo.http.contract.reply import (
     EncodedJson,

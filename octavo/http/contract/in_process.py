@@ -10,10 +10,10 @@ from urllib.parse import quote, urlencode
 
 import trio
 from antechamber.asgi import Event, Receive, Scope
+from octavo_rules.problems import Header
 from pydantic_core import to_json
 
 from octavo.http.contract.call import Principal
-from octavo.http.contract.problems import Header
 from octavo.http.contract.reply import Reply
 from octavo.http.contract.slices import encoded_in_slices
 

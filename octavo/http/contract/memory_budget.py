@@ -13,8 +13,7 @@ from types import TracebackType
 import trio
 from antechamber.network_prefix import network_prefix
 from greenroom.fair_queue import FairQueue
-
-from octavo.http.contract.problems import ServerBusy
+from octavo_rules.problems import ServerBusy
 
 COUNTED = 64 * 1024
 """Size in bytes from which a request or a response counts. Smaller ones are limited by the number

@@ -9,19 +9,19 @@ from typing import NamedTuple, cast
 
 from antechamber import SERVER_PROBLEMS, ServerProblem
 from antechamber.rejection import MEDIA_TYPE
-
-from octavo.http.contract.assembly import contract_of, operations_of
-from octavo.http.contract.bodies import BodyKind
-from octavo.http.contract.bodies.raw_body import BYTES
-from octavo.http.contract.declared_responses import possible_problems
-from octavo.http.contract.operation import Operation, Security
-from octavo.http.contract.problems import (
+from octavo_rules.problems import (
     CHALLENGE,
     BodyTimeout,
     InternalError,
     InvalidRequest,
     Problem,
 )
+
+from octavo.http.contract.assembly import contract_of, operations_of
+from octavo.http.contract.bodies import BodyKind
+from octavo.http.contract.bodies.raw_body import BYTES
+from octavo.http.contract.declared_responses import possible_problems
+from octavo.http.contract.operation import Operation, Security
 from octavo.http.contract.reply import HtmlPage
 from octavo.http.contract.schemas import Json, Parameter, Schemas
 from octavo.http.contract.security_headers import API_HEADERS, READING_HEADERS

@@ -23,12 +23,12 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Concatenate, Literal, ParamSpec, TypeVar
 
+from octavo_rules.problems import Problem
 from pydantic import BaseModel
 
 from octavo.http.contract.bodies import BodyKind
 from octavo.http.contract.call import Call
 from octavo.http.contract.error_format import ErrorFormat
-from octavo.http.contract.problems import Problem
 from octavo.http.contract.security_headers import PAGE_HEADERS, Headers
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]

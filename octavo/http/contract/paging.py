@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Generic, TypeVar
 from uuid import UUID
 
+from octavo_rules.problems import InvalidRequest
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from octavo.http.contract.contract_model import ContractModel
-from octavo.http.contract.problems import InvalidRequest
 
 T = TypeVar("T")
 

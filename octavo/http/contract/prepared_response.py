@@ -6,11 +6,11 @@ from typing import NamedTuple
 from antechamber.asgi import Event, Extension, Send
 from antechamber.rejection import MEDIA_TYPE, problem_document
 from antechamber.response import FixedHeaders
+from octavo_rules.problems import Header, Problem
 from pydantic_core import to_json
 
 from octavo.http.contract.error_format import ErrorFormat
 from octavo.http.contract.memory_budget import COUNTED, STEP, Hold, MemoryBudget
-from octavo.http.contract.problems import Header, Problem
 from octavo.http.contract.reply import HtmlPage
 from octavo.http.contract.reservation import Reservation
 from octavo.http.contract.security_headers import API_HEADERS, PAGE_HEADERS

@@ -4,9 +4,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
+from octavo_rules.problems import Header
 from pydantic import BaseModel
-
-from octavo.http.contract.problems import Header
 
 T = TypeVar("T")
 

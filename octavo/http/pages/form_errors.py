@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from octavo_rules.problems import Header, InvalidRequest, Problem, RateLimited
+
 from octavo.features.publishing.api.reader_problems import wait_of
-from octavo.http.contract.problems import Header, InvalidRequest, Problem, RateLimited
 
 _BUSY = "The server is checking many other passwords at the moment"
 _OF_THE_ACCOUNT = frozenset({"not_signed_in", "account_locked", "consent_required"})

@@ -13,6 +13,7 @@ from typing import BinaryIO, cast
 import trio
 from antechamber.asgi import Event, Receive, Scope, extension_of
 from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable
+from octavo_rules.problems import BodyTooLarge, Forbidden, InvalidRequest
 from quart.wrappers import Request
 from quart_trio.asgi import TrioASGIHTTPConnection
 
@@ -23,7 +24,6 @@ from octavo.http.contract.bodies.media_type import parse_media_type
 from octavo.http.contract.bodies.multipart import Part
 from octavo.http.contract.bodies.part_cutter import PartBounds
 from octavo.http.contract.memory_budget import COUNTED
-from octavo.http.contract.problems import BodyTooLarge, Forbidden, InvalidRequest
 from octavo.http.contract.renewed_time import RenewedTime
 from octavo.http.contract.reservation import Reservation
 from octavo.model.image_limits import MAX_BYTES

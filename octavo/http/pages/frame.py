@@ -6,13 +6,13 @@ from typing import cast
 
 from antechamber.asgi import Scope
 from babel import Locale
+from octavo_rules.problems import Header
 from quart import Response, g, request
 from quart_trio import QuartTrio
 
 from octavo.access.ports import Clock
 from octavo.features.accounts.api.account import AccountSchema
 from octavo.features.accounts.pages.usage import advised
-from octavo.http.contract.problems import Header
 from octavo.http.pages.localized import When, device_name, number, size, when
 from octavo.http.pages.messages import cleared_message, has_message, message_of
 from octavo.http.pages.preferences import preferred_locale

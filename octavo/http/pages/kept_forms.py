@@ -6,10 +6,10 @@ The session has ended, the person may not write any more, or the service is not 
 from collections.abc import Mapping
 from urllib.parse import quote
 
+from octavo_rules.problems import ConsentRequired, Problem
 from quart import Response, request
 
 from octavo.features.publishing.composition import name_of
-from octavo.http.contract.problems import ConsentRequired, Problem
 from octavo.http.pages.form_errors import FormErrors
 from octavo.http.pages.forms import Form
 from octavo.http.pages.responses import CONSENT, show

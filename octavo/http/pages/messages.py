@@ -7,7 +7,8 @@ set by a response to a form.
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from octavo.http.contract.problems import Header
+from octavo_rules.problems import Header
+
 from octavo.http.session_cookie import cookie_values
 
 _NAME = "__Host-octavo-message"

@@ -18,6 +18,14 @@ from typing import Protocol, cast
 
 import trio
 from antechamber.asgi import Scope, extension_of
+from octavo_rules.problems import (
+    BodyTooLarge,
+    ConsentRequired,
+    Forbidden,
+    NotSignedIn,
+    Problem,
+    WrongOrigin,
+)
 from pydantic_core import to_json
 from quart import Response, g, request
 from quart.wrappers.response import DataBody
@@ -27,14 +35,6 @@ from octavo.access.ports import NewEntropy
 from octavo.features.accounts.api.account import AccountSchema
 from octavo.http.contract.bodies import ClientLeft
 from octavo.http.contract.in_process import Api, Perform
-from octavo.http.contract.problems import (
-    BodyTooLarge,
-    ConsentRequired,
-    Forbidden,
-    NotSignedIn,
-    Problem,
-    WrongOrigin,
-)
 from octavo.http.pages.form_stamps import FormStamps
 from octavo.http.pages.forms import NO_FORM, Form, FormUnreadable, OldForm, SentFile, SentForm
 from octavo.http.pages.kept_forms import STAMP, fields_to_keep, go_on, not_saved, sign_in_again

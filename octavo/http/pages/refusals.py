@@ -6,16 +6,7 @@ from typing import cast
 
 from antechamber.asgi import Scope
 from antechamber.rejection import MEDIA_TYPE, problem_document
-from quart import Response, g, request
-from werkzeug.exceptions import HTTPException
-from werkzeug.exceptions import MethodNotAllowed as NotOfThisMethod
-
-from octavo.features.archives.api.archive_problems import OwnArchiveJobRunning
-from octavo.features.oauth.api.oauth_problems import REQUEST_PROBLEMS
-from octavo.features.usage.api import DownloadLimit
-from octavo.http.contract.application import report_refusal
-from octavo.http.contract.in_process import Api, Perform
-from octavo.http.contract.problems import (
+from octavo_rules.problems import (
     BodyTimeout,
     BodyTooLarge,
     InternalError,
@@ -25,6 +16,15 @@ from octavo.http.contract.problems import (
     Problem,
     UnsupportedMediaType,
 )
+from quart import Response, g, request
+from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import MethodNotAllowed as NotOfThisMethod
+
+from octavo.features.archives.api.archive_problems import OwnArchiveJobRunning
+from octavo.features.oauth.api.oauth_problems import REQUEST_PROBLEMS
+from octavo.features.usage.api import DownloadLimit
+from octavo.http.contract.application import report_refusal
+from octavo.http.contract.in_process import Api, Perform
 from octavo.http.file_schemas import WorkspaceSchema
 from octavo.http.pages.form_errors import text_of
 from octavo.http.pages.forms import FormUnreadable, OldForm

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 from urllib.parse import quote, urlsplit
 
+from octavo_rules.problems import Header
 from quart import Response, current_app, request
 
 from octavo.http.contract.application import report_refusal
-from octavo.http.contract.problems import Header
 from octavo.http.pages.form_errors import FormErrors
 from octavo.http.pages.long_texts import body_of
 from octavo.http.pages.messages import message_cookie

@@ -1,6 +1,7 @@
 """The paths of workspaces, and the one that a page is about."""
 
-from octavo.http.contract.problems import NotFound
+from octavo_rules.problems import NotFound
+
 from octavo.http.file_schemas import WorkspaceList, WorkspaceSchema
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 import trio
+from octavo_rules.problems import InsufficientScope, NotFound
 
 from octavo.http.contract.prepared_response import BrokenContent
-from octavo.http.contract.problems import InsufficientScope, NotFound
 from octavo.http.contract.reply import Reply
 from octavo.http.contract.request_log import RequestRecord
 from octavo.http.contract.security_headers import API_HEADERS

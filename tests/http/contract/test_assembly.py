@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Annotated, NewType
 
 import pytest
+from octavo_rules.problems import NotFound, Problem
 from pydantic import BaseModel
 
 from octavo.http.contract.assembly import contract_of, operations_of
@@ -12,7 +13,6 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import IN_PATH, ContractModel, HeaderModel
 from octavo.http.contract.declared_responses import derived_problems, possible_problems
 from octavo.http.contract.operation import ContractError, Locked, Operation, Security, operation
-from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.contract.reply import HtmlPage, NotModified, Reply, Stream
 from tests.fakes.declared_operations import group, only
 from tests.fakes.example_contract import NoteInput, NoteMade, PagePath, ShelfOperations, ShelfPath

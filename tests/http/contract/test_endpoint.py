@@ -5,13 +5,13 @@ from collections.abc import Callable
 from typing import cast
 
 import pytest
+from octavo_rules.problems import NotFound
 
 from octavo.http.contract.application import Application
 from octavo.http.contract.bodies import ClientLeft
 from octavo.http.contract.call import Call
 from octavo.http.contract.declared_responses import UndeclaredResponseError
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import NotFound
 from octavo.http.contract.reply import HtmlPage, Reply, Stream, encoded_json
 from octavo.http.contract.security_headers import PAGE_HEADERS
 from tests.fakes.asgi_client import ask, ask_json

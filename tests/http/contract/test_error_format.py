@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from octavo_rules.problems import NotFound
 
 from octavo.http.contract.application import Application
 from octavo.http.contract.call import Call
@@ -10,7 +11,6 @@ from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.error_format import MCP_ERROR, OAUTH_ERROR, RPC_MEMBER
 from octavo.http.contract.openapi import document
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import NotFound
 from octavo.http.contract.reply import Reply
 from tests.fakes.asgi_client import ask
 

@@ -8,6 +8,7 @@ import pytest
 import trio
 import trio.testing
 from antechamber.asgi import Event, Extension, Receive, Scope, Send
+from octavo_rules.problems import ServerBusy
 
 from octavo.http.contract.application import Application
 from octavo.http.contract.bodies import json_body
@@ -15,7 +16,6 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.memory_budget import COUNTED, ROOM_SECONDS, STEP, MemoryBudget
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import ServerBusy
 from octavo.http.contract.reply import Stream
 from octavo.http.contract.reservation import Reservation
 from tests.fakes.asgi_client import FakeExchange, Response, ask, never, scope_of

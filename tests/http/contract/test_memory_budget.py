@@ -8,6 +8,7 @@ import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from octavo_rules.problems import ServerBusy
 
 from octavo.http.contract.memory_budget import (
     REFUSAL_SECONDS,
@@ -18,7 +19,6 @@ from octavo.http.contract.memory_budget import (
     Hold,
     MemoryBudget,
 )
-from octavo.http.contract.problems import ServerBusy
 
 TOTAL, PER_CLIENT = 100, 40
 LEFT = TOTAL // 8

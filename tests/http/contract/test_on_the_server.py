@@ -7,13 +7,13 @@ from typing import cast
 import pytest
 import trio
 from antechamber.asgi import Application as ASGIApplication
+from octavo_rules.problems import NotFound
 
 from octavo.http.contract.application import Application
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.openapi import document
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import NotFound
 from octavo.http.contract.request_log import RequestRecord
 from octavo.service.pages import pages
 from packages.antechamber.tests.http_server import serving

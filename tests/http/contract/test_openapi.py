@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 from antechamber import SERVER_PROBLEMS, ServerProblem
+from octavo_rules.problems import Problem
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.openapi import document
 from octavo.http.contract.operation import Operation
-from octavo.http.contract.problems import Problem
 from octavo.service.health import ServiceOperations
 from tests.fakes.example_contract import ShelfOperations
 

@@ -5,9 +5,9 @@ import base64
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.problems import InvalidRequest
 
 from octavo.http.contract.paging import cursor, read_cursor
-from octavo.http.contract.problems import InvalidRequest
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))))

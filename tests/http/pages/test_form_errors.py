@@ -1,8 +1,8 @@
 """What a page says of a refusal."""
 
 import pytest
+from octavo_rules.problems import Forbidden, InvalidRequest, RateLimited
 
-from octavo.http.contract.problems import Forbidden, InvalidRequest, RateLimited
 from octavo.http.pages.form_errors import form_errors_of
 from octavo.http.refusals import problem_of
 from octavo.model.access.refusal import PasswordQueueFull

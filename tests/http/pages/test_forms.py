@@ -8,15 +8,15 @@ import trio
 from antechamber.asgi import Event, Scope
 from hypothesis import given
 from hypothesis import strategies as st
-
-from octavo.http.contract.memory_budget import MemoryBudget
-from octavo.http.contract.problems import (
+from octavo_rules.problems import (
     BodyTooLarge,
     InvalidRequest,
     Problem,
     ServerBusy,
     UnsupportedMediaType,
 )
+
+from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.reservation import Reservation
 from octavo.http.pages.forms import (
     LONGEST_FORM,

@@ -6,9 +6,9 @@ import pytest
 from antechamber.asgi import Event, Scope
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.problems import InvalidRequest
 
 from octavo.http.contract.bodies import ClientLeft
-from octavo.http.contract.problems import InvalidRequest
 from octavo.http.pages import forms
 from octavo.http.pages.forms import SentForm
 from octavo.http.pages.uploads import Slices, open_upload

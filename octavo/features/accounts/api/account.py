@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+from octavo_rules.problems import CredentialRefused, InvalidRequest, NotFound
 from pydantic import Field
 from pydantic_core import MISSING
 
@@ -36,7 +37,6 @@ from octavo.http.contract.contract_model import (
     timestamp,
 )
 from octavo.http.contract.operation import Locked, Security, operation
-from octavo.http.contract.problems import CredentialRefused, InvalidRequest, NotFound
 from octavo.http.contract.reply import Reply
 from octavo.http.fields import label
 from octavo.http.refusals import refused_with

@@ -2,6 +2,13 @@
 
 from typing import Literal
 
+from octavo_rules.problems import (
+    READ_PROBLEMS,
+    STORE_PROBLEMS,
+    AccountLocked,
+    InvalidRequest,
+    NotSignedIn,
+)
 from pydantic import Field
 from pydantic_core import MISSING
 
@@ -25,13 +32,6 @@ from octavo.http.callers import refuse_other_origin, require_origin
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import (
-    READ_PROBLEMS,
-    STORE_PROBLEMS,
-    AccountLocked,
-    InvalidRequest,
-    NotSignedIn,
-)
 from octavo.http.contract.reply import Reply
 from octavo.http.pages.redirects import is_external_redirect
 from octavo.http.refusals import refused_with

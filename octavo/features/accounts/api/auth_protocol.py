@@ -9,15 +9,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from antechamber.asgi import Receive
-from pydantic import BaseModel, Field
-
-from octavo.features.accounts.rules.session import Session, SessionLife
-from octavo.http.contract.bodies.body_kind import check_closed
-from octavo.http.contract.bodies.body_reader import Headers
-from octavo.http.contract.bodies.json_body import JsonBody
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import ContractModel, Identifier, Timestamp, timestamp
-from octavo.http.contract.problems import (
+from octavo_rules.problems import (
     BodyTooLarge,
     CredentialRefused,
     NotFound,
@@ -26,6 +18,14 @@ from octavo.http.contract.problems import (
     UnsupportedMediaType,
     WrongOrigin,
 )
+from pydantic import BaseModel, Field
+
+from octavo.features.accounts.rules.session import Session, SessionLife
+from octavo.http.contract.bodies.body_kind import check_closed
+from octavo.http.contract.bodies.body_reader import Headers
+from octavo.http.contract.bodies.json_body import JsonBody
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import ContractModel, Identifier, Timestamp, timestamp
 from octavo.http.refusals import refusals_as_problems
 from octavo.model.access.account import Account
 

@@ -10,6 +10,13 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from antechamber.network_prefix import network_prefix
+from octavo_rules.problems import (
+    CredentialRefused,
+    Header,
+    KeyRefused,
+    NotSignedIn,
+    OperatorOff,
+)
 from pydantic import Field
 
 from octavo.access.attempts import Attempts
@@ -24,13 +31,6 @@ from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.http.callers import require_origin
 from octavo.http.contract.call import Call
 from octavo.http.contract.operation import Locked
-from octavo.http.contract.problems import (
-    CredentialRefused,
-    Header,
-    KeyRefused,
-    NotSignedIn,
-    OperatorOff,
-)
 from octavo.http.refusals import refusals_as_problems
 from octavo.http.session_cookie import cookie_values, session_token
 from octavo.model.access.token import digest_of, is_operator_token

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from octavo_rules.identity import SCOPES, Scope, WorkspaceId
+from octavo_rules.problems import InvalidRequest, NotFound
 from pydantic import Field
 
 from octavo.access.attempts import GRANTS
@@ -27,7 +28,6 @@ from octavo.http.contract.contract_model import (
     timestamp,
 )
 from octavo.http.contract.operation import Locked, Security, operation
-from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.fields import label
 from octavo.http.refusals import refused_with
 from octavo.model.access.access_limits import AccessLimits, parse_scopes

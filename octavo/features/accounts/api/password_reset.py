@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from octavo_rules.problems import STORE_PROBLEMS, InvalidRequest
 from pydantic import Field
 from pydantic_core import MISSING
 
@@ -13,7 +14,6 @@ from octavo.http.callers import require_origin
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import STORE_PROBLEMS, InvalidRequest
 from octavo.http.pages.redirects import is_external_redirect
 from octavo.http.refusals import refused_with
 from octavo.model.access.account import parse_address

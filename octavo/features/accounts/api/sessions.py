@@ -2,6 +2,8 @@
 
 from typing import Annotated
 
+from octavo_rules.problems import NotFound
+
 from octavo.access.caller import Caller
 from octavo.features.accounts.own_credentials import OwnSessions
 from octavo.features.accounts.rules.session import Session, SessionLife
@@ -17,7 +19,6 @@ from octavo.http.contract.contract_model import (
 )
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
-from octavo.http.contract.problems import NotFound
 from octavo.model.access.account import SessionId
 
 

@@ -1,5 +1,6 @@
 """A person's own account: name, preferences, password and removal."""
 
+from octavo_rules.problems import CredentialRefused, Problem
 from quart import Response
 
 from octavo.features.accounts.api.account import AccountSchema, PreferencesSchema
@@ -10,7 +11,6 @@ from octavo.features.accounts.pages.usage import (
     reads_are_refused,
     used_shares,
 )
-from octavo.http.contract.problems import CredentialRefused, Problem
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import redirect, show

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from unicodedata import normalize
 
 from octavo_rules.identity import READ, WRITE
+from octavo_rules.problems import Problem
 from quart import Response
 
 from octavo.access.ports import Clock
@@ -13,7 +14,6 @@ from octavo.features.accounts.api.keys import ApiKeyCreated, ApiKeyList, ApiKeyS
 from octavo.features.accounts.api.sessions import SessionList, SessionsEnded
 from octavo.features.accounts.rules.session import MAX_CHOSEN, MAX_KEYS
 from octavo.http.contract.contract_model import Removed
-from octavo.http.contract.problems import Problem
 from octavo.http.file_schemas import WorkspaceList
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import PageRegistry, Visitor

@@ -2,10 +2,10 @@
 
 from collections.abc import Awaitable, Callable
 
+from octavo_rules.problems import Problem
 from quart import Response
 
 from octavo.features.accounts.rules.refusal import InvalidResetToken
-from octavo.http.contract.problems import Problem
 from octavo.http.pages.form_errors import form_errors_of
 from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor
 from octavo.http.pages.responses import SIGN_IN, redirect, show

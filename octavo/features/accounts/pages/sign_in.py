@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from functools import partial
 
+from octavo_rules.problems import CredentialRefused, Problem
 from quart import Response
 
-from octavo.http.contract.problems import CredentialRefused, Problem
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.kept_forms import AGAIN, go_on, kept_fields, sign_in_again
 from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor, form_token

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from octavo_rules.identity import AccountId
+from octavo_rules.problems import InvalidRequest, NotFound
 from pydantic import Field
 from pydantic_core import MISSING
 
@@ -35,7 +36,6 @@ from octavo.http.contract.contract_model import (
 )
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
-from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.refusals import refused_with
 from octavo.model.access.account import Role, State
 from octavo.model.label import parse_label

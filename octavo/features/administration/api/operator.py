@@ -1,5 +1,6 @@
 """The API for an external service of the operator, for example one that bills."""
 
+from octavo_rules.problems import InvalidRequest, NotFound
 from pydantic import Field
 
 from octavo.features.accounts.api.account import (
@@ -24,7 +25,6 @@ from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import REMOVED, ContractModel, Identifier, Removed
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.fields import EmailAddress
 from octavo.http.refusals import refused_with
 from octavo.model.access.account import State, parse_address

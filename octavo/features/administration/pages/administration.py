@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from http import HTTPStatus
 
+from octavo_rules.problems import NotFound, Problem
 from quart import Response
 
 from octavo.features.accounts.pages.usage import (
@@ -18,7 +19,6 @@ from octavo.features.administration.api.administration import AccountList, Accou
 from octavo.features.administration.api.installation import InstallationSchema
 from octavo.features.members.api.invitations import InvitationCreated, InvitationList
 from octavo.http.contract.contract_model import Removed
-from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, redirect, show

@@ -2,12 +2,12 @@
 
 from urllib.parse import urlencode
 
+from octavo_rules.problems import NotFound
 from quart import Response
 
 from octavo.features.administration.api.administration import AccountSummarySchema
 from octavo.features.administration.api.audit import AuditList
 from octavo.features.administration.pages.administration import PLACE
-from octavo.http.contract.problems import NotFound
 from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor
 from octavo.http.pages.responses import show
 from octavo.model.access.audit import KINDS, SERVICES

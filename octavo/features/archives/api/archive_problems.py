@@ -1,8 +1,9 @@
 """Problems of imports and exports."""
 
+from octavo_rules.problems import Problem, TemporaryProblem
+
 from octavo.features.archives.import_run import ImportIncomplete
 from octavo.features.archives.job import ArchiveJobRunning, ArchiveJobsBusy, JobStopped
-from octavo.http.contract.problems import Problem, TemporaryProblem
 
 _RETRY_SECONDS = 10
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from octavo_rules.identity import READ, WorkspaceId
+from octavo_rules.problems import AccountLocked, NotFound
 
 from octavo.access.caller import Caller
 from octavo.access.ports import Clock
@@ -17,7 +18,6 @@ from octavo.http.blob_stream import content_disposition
 from octavo.http.contract.call import Authenticator, Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Locked, Security, operation
-from octavo.http.contract.problems import AccountLocked, NotFound
 from octavo.http.contract.reply import NoBytes, Stream
 from octavo.http.file_schemas import WorkspacePath
 from octavo.store.queries.changesets import WorkspaceGone

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Annotated, Literal
 
 from octavo_rules.identity import WRITE
+from octavo_rules.problems import NotFound, StorageFull
 from pydantic import Field
 
 from octavo.access.workspaces import Access
@@ -32,7 +33,6 @@ from octavo.http.contract.contract_model import (
     Removed,
 )
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import NotFound, StorageFull
 from octavo.http.file_schemas import WorkspacePath
 from octavo.http.refusals import refused_with
 from octavo.model.usage import ImportWithoutRoom, StorageLimitReached

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, NamedTuple
 
 from octavo_rules.identity import WRITE, Digest, FileId, WorkspaceId
+from octavo_rules.problems import InvalidRequest, NotFound
 from octavo_rules.refusal import InvalidContent
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import MISSING
@@ -36,7 +37,6 @@ from octavo.http.contract.contract_model import (
     timestamp,
 )
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.contract.reply import Reply
 from octavo.http.fields import PathText
 from octavo.http.file_schemas import FileChangeSchema, WorkspacePath

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from greenroom import Directory
 from octavo_rules.documents.document import NOTHING, DocumentUpdate
 from octavo_rules.identity import Digest, Epoch, FileId, MutationId, WorkspaceId
+from octavo_rules.problems import InvalidRequest, NotFound
 from pydantic_core import MISSING
 
 from octavo.access.caller import Caller
@@ -19,7 +20,6 @@ from octavo.actors.workspace.messages import (
 )
 from octavo.http.contract.call import Call
 from octavo.http.contract.in_process import OF_PAGE
-from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.refusals import IfMatchRequired
 from octavo.model.etag import one_strong_tag, parse_entity_tags
 from octavo.model.files.changeset import ChangeOperation, Changeset, fingerprint

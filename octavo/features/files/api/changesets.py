@@ -6,6 +6,7 @@ from typing import Annotated, Literal, assert_never
 
 from octavo_rules.changes import PurgeFile, SaveNote
 from octavo_rules.identity import READ, WRITE, Epoch, FileId, MutationId, RevisionId
+from octavo_rules.problems import InsufficientScope, InvalidRequest, NotFound
 from pydantic import FailFast, Field, field_validator
 from pydantic_core import MISSING
 
@@ -30,7 +31,6 @@ from octavo.http.contract.contract_model import (
     Identifier,
 )
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import InsufficientScope, InvalidRequest, NotFound
 from octavo.http.contract.slices import converted
 from octavo.http.fields import MarkdownText, PathText
 from octavo.http.file_schemas import ChangesetResultSchema, WorkspacePath, changeset_result

@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
 
 from octavo_rules.identity import READ, RevisionId, WorkspaceId
+from octavo_rules.problems import Header, InvalidRequest, NotFound
 from pydantic_core import MISSING
 
 from octavo.access.workspaces import Access
@@ -28,7 +29,6 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.memory_budget import COUNTED
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import Header, InvalidRequest, NotFound
 from octavo.http.contract.reply import NoBytes, NotModified, Stream
 from octavo.http.refusals import refused_with
 from octavo.model.etag import entity_tag

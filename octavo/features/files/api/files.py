@@ -5,6 +5,7 @@ from typing import Annotated
 
 from octavo_rules.changes import PurgeFile
 from octavo_rules.identity import WRITE, FileId, RevisionId
+from octavo_rules.problems import InvalidRequest, NotFound, Problem
 from octavo_rules.refusal import InvalidContent
 from pydantic_core import MISSING
 
@@ -20,7 +21,6 @@ from octavo.http.contract.contract_model import (
     Identifier,
 )
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import InvalidRequest, NotFound, Problem
 from octavo.http.contract.reply import Reply
 from octavo.http.fields import ExpectedHead, MarkdownText, PathText
 from octavo.http.file_schemas import FileChangeSchema, WorkspacePath, file_change

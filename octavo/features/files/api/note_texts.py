@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeVar
 
 from octavo_rules.content import NoteText, note_text
 from octavo_rules.identity import FileId, MutationId, RevisionId, WorkspaceId
+from octavo_rules.problems import InvalidRequest
 from octavo_rules.refusal import DomainError
 from pydantic_core import MISSING
 
@@ -13,7 +14,6 @@ from octavo.access.workspaces import Access
 from octavo.features.files.api.changeset_submission import visible_receipt
 from octavo.features.usage.api import memory_of
 from octavo.http.contract.call import Call
-from octavo.http.contract.problems import InvalidRequest
 from octavo.model.files.changeset import ChangeOperation, fingerprint
 from octavo.model.files.receipt import Receipt
 from octavo.model.refusal import FilePurged, MutationReused

@@ -6,6 +6,7 @@ from sys import getsizeof
 from typing import Annotated, Literal, NamedTuple
 
 from octavo_rules.identity import READ, FileId, Position, ProgramNumber, RevisionId, WorkspaceId
+from octavo_rules.problems import InvalidRequest, NotFound
 from pydantic import Field
 
 from octavo.actors.workspace.current_files import MAX_BYTES as MAX_CACHED_BYTES
@@ -30,7 +31,6 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import IN_PATH, ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, cursor, read_cursor, split_page
-from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.contract.reply import NotModified, Reply, encoded_json
 from octavo.http.contract.slices import converted
 from octavo.http.fields import FolderPath

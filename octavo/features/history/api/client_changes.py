@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from octavo_rules.identity import READ, WRITE, AccountId, Digest, MutationId, WorkspaceId
+from octavo_rules.problems import InvalidRequest, NotFound
 from pydantic import Field
 from pydantic_core import MISSING
 
@@ -44,7 +45,6 @@ from octavo.http.contract.contract_model import (
     timestamp,
 )
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.file_schemas import (
     ChangesetResultSchema,
     FileChangeSchema,

@@ -6,6 +6,7 @@ from sys import getsizeof
 from typing import Annotated, Literal, NamedTuple
 
 from octavo_rules.identity import READ, FileId, Position, RevisionId, WorkspaceId
+from octavo_rules.problems import NotFound
 from octavo_rules.refusal import InvalidContent
 from pydantic import Field
 from pydantic_core import to_json
@@ -26,7 +27,6 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS
-from octavo.http.contract.problems import NotFound
 from octavo.http.contract.reply import EncodedJson, encoded_json
 from octavo.http.file_schemas import RevisionDocument, revision_document
 from octavo.http.refusals import refused_with

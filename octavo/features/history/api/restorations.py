@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Annotated, Literal
 
 from octavo_rules.identity import WRITE, MutationId, Position
+from octavo_rules.problems import InvalidRequest, NotFound
 from pydantic import Field
 from pydantic_core import MISSING
 
@@ -28,7 +29,6 @@ from octavo.http.contract.contract_model import (
 )
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS, ListPage, PageQuery, read_cursor, split_page
-from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.fields import FolderPath
 from octavo.http.file_schemas import WorkspacePath
 from octavo.http.refusals import refused_with

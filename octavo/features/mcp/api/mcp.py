@@ -11,18 +11,7 @@ from typing import NamedTuple
 
 from antechamber.asgi import Receive
 from octavo_rules.identity import READ, WRITE
-from pydantic import ConfigDict, RootModel
-
-from octavo.access.caller import Caller
-from octavo.features.accounts.credentials import Credentials
-from octavo.features.usage.api import METERED
-from octavo.http.callers import refuse_other_origin
-from octavo.http.contract.bodies import JsonBody
-from octavo.http.contract.bodies.body_reader import Headers
-from octavo.http.contract.call import Authenticator, Call, Principal
-from octavo.http.contract.error_format import MCP_ERROR, RPC_MEMBER
-from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import (
+from octavo_rules.problems import (
     BodyTooLarge,
     CredentialRefused,
     Forbidden,
@@ -37,6 +26,17 @@ from octavo.http.contract.problems import (
     UnsupportedMediaType,
     WrongOrigin,
 )
+from pydantic import ConfigDict, RootModel
+
+from octavo.access.caller import Caller
+from octavo.features.accounts.credentials import Credentials
+from octavo.features.usage.api import METERED
+from octavo.http.callers import refuse_other_origin
+from octavo.http.contract.bodies import JsonBody
+from octavo.http.contract.bodies.body_reader import Headers
+from octavo.http.contract.call import Authenticator, Call, Principal
+from octavo.http.contract.error_format import MCP_ERROR, RPC_MEMBER
+from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.reply import Reply
 from octavo.http.refusals import WorkspaceBusy
 

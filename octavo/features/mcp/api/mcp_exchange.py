@@ -2,6 +2,7 @@
 
 from antechamber.asgi import Receive, Scope
 from octavo_rules.identity import WRITE
+from octavo_rules.problems import Problem
 
 from octavo.access.caller import Caller
 from octavo.features.mcp.api.mcp import (
@@ -19,7 +20,6 @@ from octavo.features.mcp.writing_tools import writing_tools
 from octavo.http.contract.call import Call, Principal
 from octavo.http.contract.error_format import RPC_MEMBER
 from octavo.http.contract.in_process import PerformAs, api_as
-from octavo.http.contract.problems import Problem
 
 
 def mcp_exchange(perform: PerformAs, *, public_url: str, writes: bool) -> Exchange:

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Sequence
 from typing import TypeVar
 
 from octavo_rules.identity import RevisionId
+from octavo_rules.problems import NotFound, Problem
 
 from octavo.features.files.api.reading import FileList, RevisionList
 from octavo.features.links.api import FileLinksSchema
@@ -23,7 +24,6 @@ from octavo.features.mcp.notes import (
 from octavo.features.search.api import SearchResults
 from octavo.features.sync.api import FeedPageSchema
 from octavo.http.contract.in_process import Api, Performed, typed
-from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.file_schemas import FileChangeSchema, WorkspaceFile, WorkspaceList
 from octavo.model.etag import entity_tag
 

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from octavo_rules.identity import AccountId
+from octavo_rules.problems import NotFound
 from pydantic_core import MISSING
 
 from octavo.access.workspaces import Access
@@ -20,7 +21,6 @@ from octavo.http.contract.contract_model import (
 )
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
-from octavo.http.contract.problems import NotFound
 from octavo.http.file_schemas import WorkspacePath
 from octavo.http.refusals import refused_with
 from octavo.model.workspace import LastOwner, Role, WorkspaceMember, grants

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated
 
+from octavo_rules.problems import STORE_PROBLEMS, Header, InvalidRequest
 from pydantic import Field
 
 from octavo.features.accounts.api.account import AccountSchema, account_schema
@@ -23,7 +24,6 @@ from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import STORE_PROBLEMS, Header, InvalidRequest
 from octavo.http.contract.reply import Reply
 from octavo.http.fields import EmailAddress, label
 from octavo.http.refusals import refusals_as_problems, refused_with

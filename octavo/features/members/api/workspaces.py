@@ -5,6 +5,7 @@ from typing import Annotated
 
 import trio
 from octavo_rules.identity import READ, WorkspaceId
+from octavo_rules.problems import InvalidRequest, NotFound
 from pydantic import Field
 
 from octavo.access.caller import Caller
@@ -14,7 +15,6 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import REMOVED, ContractModel, Removed
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.paging import PageQuery, read_cursor, split_page
-from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.fields import label
 from octavo.http.file_schemas import (
     WorkspaceList,

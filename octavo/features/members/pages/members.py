@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 
+from octavo_rules.problems import Forbidden, NotFound, Problem
 from quart import Response
 
 from octavo.features.members.api.invitations import InvitationCreated, InvitationList
 from octavo.features.members.api.members import MemberList, MemberSchema
 from octavo.http.contract.contract_model import Removed
-from octavo.http.contract.problems import Forbidden, NotFound, Problem
 from octavo.http.file_schemas import WorkspaceSchema
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import PageRegistry, Visitor

@@ -4,12 +4,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
+from octavo_rules.problems import ConsentRequired, NotFound, Problem
 from quart import Response, request
 
 from octavo.features.legal.api import required_documents
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
 from octavo.features.members.rules import InvitedInto
-from octavo.http.contract.problems import ConsentRequired, NotFound, Problem
 from octavo.http.file_schemas import WorkspaceSchema
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor

@@ -1,9 +1,9 @@
 """Workspaces: create, rename and delete them, and leave."""
 
+from octavo_rules.problems import Forbidden, NotFound, Problem, TemporaryProblem
 from quart import Response
 
 from octavo.http.contract.contract_model import Removed
-from octavo.http.contract.problems import Forbidden, NotFound, Problem, TemporaryProblem
 from octavo.http.file_schemas import WorkspaceList, WorkspaceSchema
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import PageRegistry, Visitor

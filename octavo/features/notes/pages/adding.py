@@ -5,11 +5,12 @@ from collections.abc import Awaitable, Callable
 from itertools import islice
 from typing import TypeVar
 
+from octavo_rules.problems import BodyTooLarge, Problem
+
 from octavo.features.files.api.attachments import AttachmentUploadResult
 from octavo.features.files.api.reading import FileList
 from octavo.features.notes.pages.frame import NotePages
 from octavo.http.contract.in_process import typed
-from octavo.http.contract.problems import BodyTooLarge, Problem
 from octavo.http.file_schemas import FileChangeSchema
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.forms import SentFile

@@ -3,6 +3,7 @@
 from urllib.parse import quote
 
 from octavo_rules.identity import RevisionId
+from octavo_rules.problems import NotFound, Problem
 from quart import Response
 
 from octavo.features.files.api.reading import FileList, ListedRevision, without_new_round
@@ -19,7 +20,6 @@ from octavo.features.notes.pages.frame import (
 )
 from octavo.features.notes.pages.reading import live_file, newest
 from octavo.features.publishing.composition import name_of
-from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.file_schemas import FileChangeSchema
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import Visitor

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from octavo_rules.identity import RevisionId
+from octavo_rules.problems import NotFound, Problem
 from quart import Response
 
 from octavo.features.notes.member_notes import NoteBody
@@ -33,7 +34,6 @@ from octavo.features.notes.pages.note_form import (
 from octavo.features.notes.pages.reading import live_file, newest
 from octavo.features.publishing.composition import name_of
 from octavo.http.contract.in_process import typed
-from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.file_schemas import (
     ChangesetResultSchema,
     FileChangeSchema,

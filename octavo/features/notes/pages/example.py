@@ -5,10 +5,10 @@ from hashlib import sha256
 from uuid import UUID
 
 from octavo_rules.identity import RANDOM_BYTES, uuid7
+from octavo_rules.problems import Problem
 from quart import Response
 
 from octavo.features.notes.pages.frame import NotePages, writable
-from octavo.http.contract.problems import Problem
 from octavo.http.file_schemas import ChangesetResultSchema
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from octavo_rules.problems import Problem
 from quart import Response
 
 from octavo.features.links.api import LinkList
@@ -11,7 +12,6 @@ from octavo.features.notes.pages.frame import NotePages, names_of
 from octavo.features.publishing.composition import name_of
 from octavo.features.search.api import SearchResults, SnippetDocument
 from octavo.http.contract.contract_model import timestamp
-from octavo.http.contract.problems import Problem
 from octavo.http.pages.form_errors import form_errors_of
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from octavo_rules.identity import RANDOM_BYTES, FileId, WorkspaceId, uuid7
+from octavo_rules.problems import Forbidden, Problem
 from quart import Response
 
 from octavo.access.ports import Clock, NewEntropy, milliseconds
@@ -12,7 +13,6 @@ from octavo.features.files.api.note_texts import NoteTexts
 from octavo.features.members.api.members import MemberList
 from octavo.features.notes.member_notes import Level, MemberNotes, NoteBody, OpenNote
 from octavo.features.publishing.composition import name_of
-from octavo.http.contract.problems import Forbidden, Problem
 from octavo.http.file_schemas import WorkspaceFile, WorkspaceSchema
 from octavo.http.pages.form_errors import FormErrors
 from octavo.http.pages.page_registry import PageRegistry, Visitor

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from octavo_rules.identity import RevisionId
+from octavo_rules.problems import NotFound, Problem
 from quart import Response
 
 from octavo.features.files.api.reading import ListedRevision, RevisionList
@@ -28,7 +29,6 @@ from octavo.features.notes.pages.frame import (
 )
 from octavo.features.notes.pages.reading import newest
 from octavo.features.publishing.composition import name_of
-from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.file_schemas import WorkspaceFile
 from octavo.http.pages.form_errors import form_errors_of
 from octavo.http.pages.page_registry import Visitor

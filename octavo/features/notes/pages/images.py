@@ -1,5 +1,6 @@
 """The images of a workspace: a gallery, and one of them with the notes that show it."""
 
+from octavo_rules.problems import NotFound, Problem
 from quart import Response
 
 from octavo.features.files.api.reading import FileList
@@ -7,7 +8,6 @@ from octavo.features.links.api import FileLinksSchema
 from octavo.features.notes.pages.adding import add_image
 from octavo.features.notes.pages.frame import NotePages, file_path, writable
 from octavo.features.notes.pages.reading import linking_notes, live_file, newest
-from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.form_errors import FormErrors
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect

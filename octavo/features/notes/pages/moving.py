@@ -1,6 +1,7 @@
 """Move and rename a note or an image, with the links that lead to it."""
 
 from octavo_rules.identity import RevisionId
+from octavo_rules.problems import Problem
 from quart import Response
 
 from octavo.features.notes.pages.frame import (
@@ -14,7 +15,6 @@ from octavo.features.notes.pages.frame import (
 from octavo.features.notes.pages.reading import live_file
 from octavo.features.publishing.composition import name_of
 from octavo.http.contract.in_process import typed
-from octavo.http.contract.problems import Problem
 from octavo.http.file_schemas import FileChangeSchema
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import Visitor

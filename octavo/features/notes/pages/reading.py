@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from octavo_rules.problems import NotFound, Problem
 from quart import Response
 
 from octavo.features.files.api.reading import ListedRevision, RevisionList
@@ -16,7 +17,6 @@ from octavo.features.notes.pages.frame import (
 )
 from octavo.features.publishing.composition import name_of
 from octavo.features.publishing.pages.outline import outline_of
-from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.file_schemas import WorkspaceFile, WorkspaceSchema
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from octavo_rules.identity import Position
+from octavo_rules.problems import NotFound, Problem
 from quart import Response
 
 from octavo.features.history.api.restorations import (
@@ -17,7 +18,6 @@ from octavo.features.history.api.restorations import (
 )
 from octavo.features.history.rules.restoration import RestorationSpan, undoes
 from octavo.features.notes.pages.frame import NotePages, crumbs_of, names_of, writable
-from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import trio
+from octavo_rules.problems import Problem
 from quart import Response
 
 from octavo.features.archives.api.imports import (
@@ -16,7 +17,6 @@ from octavo.features.archives.api.imports import (
 )
 from octavo.features.notes.pages.frame import NotePages, writable
 from octavo.http.contract.contract_model import Removed
-from octavo.http.contract.problems import Problem
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect

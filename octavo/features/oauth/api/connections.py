@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from uuid import UUID
 
 from octavo_rules.identity import SCOPES, Scope, WorkspaceId
+from octavo_rules.problems import InvalidRequest, NotFound
 from pydantic import ConfigDict, Field
 
 from octavo.access.attempts import GRANTS
@@ -27,7 +28,6 @@ from octavo.http.contract.contract_model import (
     timestamp,
 )
 from octavo.http.contract.operation import Locked, Security, operation
-from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.model.access.access_limits import AccessLimits
 from octavo.model.access.account import GrantId
 from octavo.store import Store

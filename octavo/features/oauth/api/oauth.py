@@ -9,6 +9,7 @@ from binascii import Error
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import unquote_plus
 
+from octavo_rules.problems import STORE_PROBLEMS, NotFound
 from pydantic import ConfigDict, Field, JsonValue, RootModel
 from pydantic_core import MISSING
 
@@ -26,7 +27,6 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.error_format import OAUTH_ERROR
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import STORE_PROBLEMS, NotFound
 from octavo.http.contract.reply import Reply
 from octavo.model.access.account import ClientId
 

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from octavo_rules.problems import CHALLENGE, Problem
+
 from octavo.features.oauth.rules.refusal import OAuthRefusal
-from octavo.http.contract.problems import CHALLENGE, Problem
 
 _AGAIN = "Start again from the program: it asks for access anew."
 

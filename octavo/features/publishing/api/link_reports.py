@@ -3,6 +3,7 @@
 from typing import Annotated
 from urllib.parse import quote
 
+from octavo_rules.problems import NotFound
 from pydantic import Field
 
 from octavo.features.publishing.reports import LinkReports
@@ -20,7 +21,6 @@ from octavo.http.contract.contract_model import (
 )
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
-from octavo.http.contract.problems import NotFound
 
 
 class ReportPath(ContractModel):

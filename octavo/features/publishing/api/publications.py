@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 from urllib.parse import quote
 
 from octavo_rules.identity import FileId
+from octavo_rules.problems import InvalidRequest, NotFound
 from pydantic import Discriminator, Field
 
 from octavo.access.attempts import GRANTS
@@ -41,7 +42,6 @@ from octavo.http.contract.contract_model import (
 )
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
-from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.fields import FolderPath
 from octavo.http.file_schemas import WorkspacePath
 from octavo.http.refusals import refused_with

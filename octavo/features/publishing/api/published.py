@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from octavo_rules.identity import FileId, RevisionId
+from octavo_rules.problems import Header, InvalidRequest, NotFound
 from pydantic import ConfigDict, Field
 
 from octavo.features.publishing.reading import CLOSED, ROUTE, PublishedReading
@@ -23,7 +24,6 @@ from octavo.http.contract.bodies import form_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import IN_PATH, ContractModel
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import Header, InvalidRequest, NotFound
 from octavo.http.contract.reply import HtmlPage, NoBytes, NotModified, Stream
 from octavo.http.contract.security_headers import READING_HEADERS
 from octavo.model.etag import entity_tag

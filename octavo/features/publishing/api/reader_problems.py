@@ -4,9 +4,10 @@ import math
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 
+from octavo_rules.problems import Problem
+
 from octavo.features.publishing.views import PublishedPages
 from octavo.http.contract.application import ProblemHtml
-from octavo.http.contract.problems import Problem
 
 _WORDS: Mapping[int, tuple[str, str]] = {
     HTTPStatus.REQUEST_TIMEOUT: (

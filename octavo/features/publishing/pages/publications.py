@@ -8,6 +8,7 @@ from unicodedata import normalize
 
 import segno
 from markupsafe import Markup
+from octavo_rules.problems import Forbidden, Problem
 from quart import Response
 
 from octavo.access.ports import Clock
@@ -21,7 +22,6 @@ from octavo.features.publishing.api.publications import (
 )
 from octavo.features.publishing.rules import LONGEST_LABEL, MAX_OPENINGS, SHORTEST_PASSWORD
 from octavo.http.contract.contract_model import Removed
-from octavo.http.contract.problems import Forbidden, Problem
 from octavo.http.file_schemas import WorkspaceSchema
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import PageRegistry, Visitor

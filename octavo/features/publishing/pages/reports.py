@@ -2,13 +2,13 @@
 
 from collections import Counter
 
+from octavo_rules.problems import NotFound
 from quart import Response
 
 from octavo.features.administration.pages.administration import PLACE
 from octavo.features.publishing.api.link_reports import LinkReportList, LinkReportSchema
 from octavo.features.publishing.rules import REASONS
 from octavo.http.contract.contract_model import Removed
-from octavo.http.contract.problems import NotFound
 from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor
 from octavo.http.pages.responses import redirect, show
 

@@ -5,10 +5,10 @@ from dataclasses import is_dataclass
 from typing import ForwardRef, Literal, Protocol, TypeVar, get_args, get_origin
 
 from antechamber.asgi import Receive
+from octavo_rules.problems import Problem
 from pydantic import BaseModel, JsonValue, RootModel
 
 from octavo.http.contract.bodies.body_reader import Headers
-from octavo.http.contract.problems import Problem
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from antechamber.asgi import Event, Receive
-
-from octavo.http.contract.problems import BodyTooLarge, Header, InvalidRequest, UnsupportedMediaType
+from octavo_rules.problems import BodyTooLarge, Header, InvalidRequest, UnsupportedMediaType
 
 
 class ClientLeft(Exception):

@@ -5,11 +5,11 @@ from typing import TypeVar
 
 import trio
 from antechamber.asgi import Event, Receive
+from octavo_rules.problems import ServerBusy
 
 from octavo.http.contract.bodies.body_kind import BodyKind
 from octavo.http.contract.bodies.body_reader import Headers
 from octavo.http.contract.memory_budget import COUNTED, MemoryBudget
-from octavo.http.contract.problems import ServerBusy
 
 T = TypeVar("T")
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from octavo_rules.problems import InvalidRequest
 from pydantic import ValidationError
 
 from octavo.http.contract.contract_model import IDENTIFIER_PATTERN
-from octavo.http.contract.problems import InvalidRequest
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

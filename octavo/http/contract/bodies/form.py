@@ -5,6 +5,7 @@ from typing import Generic, TypeVar, get_origin
 from urllib.parse import unquote_to_bytes
 
 from antechamber.asgi import Receive
+from octavo_rules.problems import BodyTooLarge, InvalidRequest
 from pydantic import BaseModel, ValidationError
 
 from octavo.http.contract.bodies.body_kind import check_closed
@@ -16,7 +17,6 @@ from octavo.http.contract.bodies.body_reader import (
 )
 from octavo.http.contract.bodies.faults import invalid_request, pointer
 from octavo.http.contract.bodies.media_type import in_utf8, parse_media_type
-from octavo.http.contract.problems import BodyTooLarge, InvalidRequest
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -6,6 +6,7 @@ from typing import Final, Generic, TypeVar
 
 import trio
 from antechamber.asgi import Receive
+from octavo_rules.problems import BodyTooLarge, InvalidRequest, Problem
 from pydantic import BaseModel, ValidationError
 from pydantic_core import MISSING, from_json
 
@@ -19,7 +20,6 @@ from octavo.http.contract.bodies.body_reader import (
 from octavo.http.contract.bodies.faults import MAX_FAULTS, invalid_request
 from octavo.http.contract.bodies.media_type import in_utf8, parse_media_type
 from octavo.http.contract.bodies.strict_json import NotStrict, check_count, check_strict
-from octavo.http.contract.problems import BodyTooLarge, InvalidRequest, Problem
 from octavo.http.contract.slices import SLICE_SIZE
 
 M = TypeVar("M", bound=BaseModel)

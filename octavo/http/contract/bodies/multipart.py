@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 from antechamber.asgi import Receive
+from octavo_rules.problems import BodyTooLarge, Header, InvalidRequest
 
 from octavo.http.contract.bodies.body_reader import (
     BodyStream,
@@ -14,7 +15,6 @@ from octavo.http.contract.bodies.body_reader import (
 )
 from octavo.http.contract.bodies.media_type import parse_media_type
 from octavo.http.contract.bodies.part_cutter import PartBounds, PartCutter, PartEvent, PartHead
-from octavo.http.contract.problems import BodyTooLarge, Header, InvalidRequest
 
 MEDIA_TYPE = "multipart/form-data"
 # RFC 2046 section 5.1.1.

@@ -5,11 +5,11 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from octavo_rules.problems import Header, InvalidRequest
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser
 
 from octavo.http.contract.bodies.body_reader import refuse_length
-from octavo.http.contract.problems import Header, InvalidRequest
 
 _START = re.compile(rb"(?i)[ \t]*form-data[ \t]*")
 _PARAMETER = re.compile(

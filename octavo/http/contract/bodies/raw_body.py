@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from antechamber.asgi import Receive
+from octavo_rules.problems import BodyTooLarge
 
 from octavo.http.contract.bodies.body_reader import (
     BodyStream,
@@ -11,7 +12,6 @@ from octavo.http.contract.bodies.body_reader import (
     refuse_media_type,
 )
 from octavo.http.contract.bodies.media_type import parse_media_type
-from octavo.http.contract.problems import BodyTooLarge
 
 BYTES: Mapping[str, object] = {"type": "string", "format": "binary"}
 """The schema of bytes, as generators of clients know it."""

@@ -4,12 +4,12 @@ from base64 import b64decode, b64encode
 
 import pytest
 from octavo_rules.identity import READ, WRITE
+from octavo_rules.problems import ServerBusy
 from pycrdt import Doc, Map, Text
 
 from octavo.features.files.api import reading
 from octavo.features.usage.api import memory_of
 from octavo.http.contract.memory_budget import COUNTED, Hold, MemoryBudget
-from octavo.http.contract.problems import ServerBusy
 from tests.fakes.asgi_client import Response
 from tests.fakes.notes_api import NOBODYS, Json, Note, NotesApi, refusal
 from tests.fakes.refused_memory import refuse_first

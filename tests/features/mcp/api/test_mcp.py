@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from octavo_rules.problems import RateLimited
 
 from octavo.access.caller import Caller
 from octavo.features.mcp.api.mcp import (
@@ -18,7 +19,6 @@ from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.call import Authenticator, Call
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.operation import Security
-from octavo.http.contract.problems import RateLimited
 from octavo.model.usage import DownloadLimits, InstallationLimits
 from tests.fakes.asgi_client import Response, ask
 from tests.fakes.mcp_client import LEGACY, McpClient, meta

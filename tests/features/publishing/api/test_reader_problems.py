@@ -1,9 +1,7 @@
 """What readers see when a request is refused: a page, where their browser asks for one."""
 
 import pytest
-
-from octavo.features.publishing.api.reader_problems import reader_problems
-from octavo.http.contract.problems import (
+from octavo_rules.problems import (
     BodyTimeout,
     BodyTooLarge,
     InternalError,
@@ -13,6 +11,8 @@ from octavo.http.contract.problems import (
     ServerBusy,
     UnsupportedMediaType,
 )
+
+from octavo.features.publishing.api.reader_problems import reader_problems
 from tests.fakes.asgi_client import Headers, ask
 from tests.fakes.notes_api import NotesApi
 

@@ -3,6 +3,12 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.problems import (
+    BodyTooLarge,
+    InvalidRequest,
+    Problem,
+    UnsupportedMediaType,
+)
 
 from octavo.http.contract.bodies.body_reader import (
     BodyStream,
@@ -12,12 +18,6 @@ from octavo.http.contract.bodies.body_reader import (
     whole_body,
 )
 from octavo.http.contract.bodies.raw_body import raw_body
-from octavo.http.contract.problems import (
-    BodyTooLarge,
-    InvalidRequest,
-    Problem,
-    UnsupportedMediaType,
-)
 from tests.fakes.arriving_bodies import PLACES, Arriving, broken_off, chunks, cut, nothing_read
 
 IMAGE = raw_body("image/png", "image/webp", limit=10)

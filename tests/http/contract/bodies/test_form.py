@@ -5,12 +5,12 @@ from urllib.parse import urlencode
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.problems import BodyTooLarge, InvalidRequest, UnsupportedMediaType
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from octavo.http.contract.bodies.body_reader import Headers
 from octavo.http.contract.bodies.form import form_body, parse_form
-from octavo.http.contract.problems import BodyTooLarge, InvalidRequest, UnsupportedMediaType
 from tests.fakes.arriving_bodies import PLACES, chunks, cut, nothing_read
 
 FORM: Headers = [(b"content-type", b"application/x-www-form-urlencoded")]

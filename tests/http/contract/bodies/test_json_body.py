@@ -9,6 +9,7 @@ import pytest
 import trio
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.problems import BodyTooLarge, InvalidRequest, UnsupportedMediaType
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -23,7 +24,6 @@ from typing_extensions import TypeAliasType, TypedDict
 from octavo.http.contract.bodies.body_reader import ClientLeft
 from octavo.http.contract.bodies.faults import MAX_FAULTS, MAX_LISTED
 from octavo.http.contract.bodies.json_body import json_body
-from octavo.http.contract.problems import BodyTooLarge, InvalidRequest, UnsupportedMediaType
 from octavo.http.contract.slices import SLICE_SIZE
 from tests.fakes.arriving_bodies import JSON, PLACES, broken_off, chunks, cut, nothing_read
 

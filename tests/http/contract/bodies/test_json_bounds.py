@@ -8,12 +8,12 @@ import trio
 from antechamber.asgi import Event
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.problems import InvalidRequest
 
 from octavo.features.files.api.changesets import ChangesetInput
 from octavo.features.files.api.files import LONGEST_CHANGE
 from octavo.http.contract.bodies import json_body, strict_json
 from octavo.http.contract.bodies.strict_json import MOST_DIGITS, MOST_VALUES, check_count
-from octavo.http.contract.problems import InvalidRequest
 from octavo.http.contract.slices import SLICE_SIZE
 from octavo.model.files.changeset import MAX_OPERATIONS
 

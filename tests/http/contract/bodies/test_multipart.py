@@ -7,16 +7,16 @@ import pytest
 from antechamber.asgi import Receive
 from hypothesis import given
 from hypothesis import strategies as st
-
-from octavo.http.contract.bodies.body_reader import ClientLeft, Headers
-from octavo.http.contract.bodies.multipart import MultipartBody, MultipartStream, multipart_body
-from octavo.http.contract.bodies.part_cutter import PartBounds
-from octavo.http.contract.problems import (
+from octavo_rules.problems import (
     BodyTooLarge,
     InvalidRequest,
     Problem,
     UnsupportedMediaType,
 )
+
+from octavo.http.contract.bodies.body_reader import ClientLeft, Headers
+from octavo.http.contract.bodies.multipart import MultipartBody, MultipartStream, multipart_body
+from octavo.http.contract.bodies.part_cutter import PartBounds
 from tests.fakes.arriving_bodies import PLACES, Arriving, broken_off, chunks, cut, nothing_read
 
 BOUNDARY = b"--x"
