@@ -8,7 +8,8 @@ from octavo_rules.content import NoteContent, NoteText, note_text
 from octavo_rules.documents.document import ChangedDocument, DocumentUpdate, TextDocument, initial
 from octavo_rules.documents.state_vector import LONG_BYTES, NO_CLIENTS, read_state_vector
 from octavo_rules.identity import ContentId, Epoch, FileId, WorkspaceId
-from octavo_rules.refusal import DocumentMalformed, DocumentTooLarge, DomainError, EpochMismatch
+from octavo_rules.problems import Problem
+from octavo_rules.refusal import DocumentMalformed, DocumentTooLarge, EpochMismatch
 
 from octavo.documents.batch_document import BatchDocument
 from octavo.documents.document_cache import DocumentCache
@@ -18,7 +19,7 @@ from octavo.model.text_bounds import TextBounds
 
 
 class CheckText(Protocol):
-    """Raises a `DomainError` for a text that no note may have."""
+    """Raises a `Problem` for a text that no note may have."""
 
     def __call__(
         self, text: str, before: str = "", bounds: TextBounds | None = None
@@ -183,7 +184,7 @@ class DocumentBatch:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """End the attempt, and undo it if it was refused."""
         before, self._before = self._before or {}, None
-        if kind is not None and issubclass(kind, DomainError):
+        if kind is not None and issubclass(kind, Problem):
             for file_id, document in before.items():
                 self._undo(file_id, document)
 

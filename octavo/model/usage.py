@@ -8,11 +8,12 @@ each operation are in `octavo.features.usage.api`.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal, NamedTuple, NewType, get_args
+from typing import ClassVar, Literal, NamedTuple, NewType, get_args
 
-from octavo_rules.refusal import DomainError
+from octavo_rules.problems import DescribedHeader, Problem, StorageFull
 
 Month = NewType("Month", str)
 """A calendar month in UTC, such as ``2026-11``; months sort by time."""
@@ -89,15 +90,43 @@ class InstallationUsage(NamedTuple):
     limits: InstallationLimits
 
 
-class DownloadLimitReached(DomainError):
-    """A read would exceed a limit of the month.
+class MonthlyLimitReached(Problem):
+    """A limit of the month refuses the request until the next month; the header names it.
 
     Attributes:
         limit: the limit.
         retry_after: seconds until the next month.
     """
 
-    code = "download_limit"
+    described_headers: ClassVar[Mapping[str, DescribedHeader]] = {
+        "service-limit": DescribedHeader(
+            "The monthly limit that refused the request.",
+            {
+                "title": "UsageLimit",
+                "description": "A monthly limit.",
+                "type": "string",
+                "enum": [*USAGE_LIMITS],
+            },
+        )
+    }
+
+    def __init__(self, detail: str | None, limit: UsageLimit, retry_after: int) -> None:
+        wait = (b"retry-after", b"%d" % retry_after)
+        super().__init__(detail, headers=[wait, (b"service-limit", limit.encode())])
+        self.limit = limit
+        self.retry_after = retry_after
+
+
+class DownloadLimitReached(MonthlyLimitReached):
+    """A read would exceed a limit of the month."""
+
+    status, code = 429, "download_limit"
+    summary = "As much has been read in this month as the account or the installation may."
+    remedy = (
+        "The header service-limit names the limit, and retry-after the seconds until the next "
+        "month begins (UTC). The account page shows what was read. Ask the operator of the "
+        "installation for more."
+    )
 
     def __init__(self, limit: UsageLimit, retry_after: int) -> None:
         what = "bytes" if limit.endswith("bytes") else "files"
@@ -109,56 +138,62 @@ class DownloadLimitReached(DomainError):
             )
         super().__init__(
             f"{read} in this month, or the request needs more than is left. The next month begins"
-            " at 00:00 UTC on its first day."
+            " at 00:00 UTC on its first day.",
+            limit,
+            retry_after,
         )
-        self.limit = limit
-        self.retry_after = retry_after
 
 
-class WriteLimitReached(DomainError):
-    """The installation has written as many objects as it may in this month.
+class WriteLimitReached(MonthlyLimitReached):
+    """The installation has written as many objects as it may in this month."""
 
-    Attributes:
-        limit: the limit.
-        retry_after: seconds until the next month.
-    """
-
-    code = "storage_busy"
+    status, code = 503, "storage_busy"
+    summary = (
+        "The installation may store no more images, thumbnails and parts of imports in this month: "
+        "nothing was changed."
+    )
+    remedy = (
+        "Notes can still be written. The header retry-after has the seconds until the next month "
+        "begins (UTC). If you run the installation, see its setting write_objects_per_month."
+    )
+    detail = (
+        "This installation has stored as many images, thumbnails and parts of imports as it may"
+        " in this month: nothing was changed. The next month begins at 00:00 UTC on its first"
+        " day."
+    )
 
     def __init__(self, retry_after: int) -> None:
-        super().__init__(
-            "This installation has stored as many images, thumbnails and parts of imports as it may"
-            " in this month: nothing was changed. The next month begins at 00:00 UTC on its first"
-            " day."
-        )
-        self.limit: UsageLimit = "installation-write-objects"
-        self.retry_after = retry_after
+        super().__init__(None, "installation-write-objects", retry_after)
 
 
-class StorageLimitReached(DomainError):
+class StorageLimitReached(Problem):
     """A change would make the files of an owner of the workspace exceed the storage limit."""
 
-    code = "storage_limit"
+    status, code = 413, "storage_limit"
+    summary = "An owner of the workspace has no storage left: nothing was changed."
+    remedy = (
+        "Delete and purge files of the workspaces of this owner, or ask the operator of the "
+        "installation for more storage. Deleting is always possible, and what is stored can be "
+        "read."
+    )
 
-    def __init__(self) -> None:
-        # What is left depends on the other workspaces of the owner, and is not for every member.
-        super().__init__(
-            "An owner of this workspace has no storage left for this: nothing was changed. Delete"
-            " and purge files, or ask for more storage."
-        )
+    # What is left depends on the other workspaces of the owner, and is not for every member.
+    detail = (
+        "An owner of this workspace has no storage left for this: nothing was changed. Delete"
+        " and purge files, or ask for more storage."
+    )
 
 
-class ImportWithoutRoom(DomainError):
+class ImportWithoutRoom(StorageFull):
     """The files of an archive do not fit into the storage of an owner of the workspace."""
 
-    code = "storage_full"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "An owner of this workspace has no storage left for the files of the archive: none was"
-            " imported. Delete and purge files, or ask for more storage, and complete the import"
-            " again."
-        )
+    detail = (
+        "An owner of this workspace has no storage left for the files of the archive: none was"
+        " imported. Delete and purge files, or ask for more storage, and complete the import"
+        " again."
+    )
+    # It may be worth another try after that many seconds.
+    retry_after = 3600
 
 
 def month_of(now: float) -> Month:

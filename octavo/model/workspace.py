@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 from octavo_rules.identity import AccountId, WorkspaceId
-from octavo_rules.refusal import DomainError
+from octavo_rules.problems import Forbidden, NotFound, Problem
 
 from octavo.model.access.account import Address, State
 
@@ -106,48 +106,35 @@ def heir_among(candidates: Iterable[HeirCandidate]) -> HeirCandidate | None:
     )
 
 
-class WorkspaceMissing(DomainError):
+class WorkspaceMissing(NotFound):
     """The account does not belong to the workspace, or there is no such workspace."""
 
-    code = "not_found"
-
-    def __init__(self) -> None:
-        super().__init__("There is no such workspace.")
+    detail = "There is no such workspace."
 
 
-class MemberMissing(DomainError):
+class MemberMissing(NotFound):
     """The workspace has no such member, or the installation no such account."""
 
-    code = "not_found"
-
-    def __init__(self) -> None:
-        super().__init__("There is no such account here.")
+    detail = "There is no such account here."
 
 
-class TooManyWorkspaces(DomainError):
+class TooManyWorkspaces(Forbidden):
     """The account owns the maximum number of workspaces."""
 
-    code = "forbidden"
-
-    def __init__(self) -> None:
-        super().__init__(
-            f"An account owns at most {MAX_OWNED} workspaces: delete one, or hand it over, first."
-        )
+    detail = f"An account owns at most {MAX_OWNED} workspaces: delete one, or hand it over, first."
 
 
-class AlreadyMember(DomainError):
+class AlreadyMember(Problem):
     """The account is a member of the workspace."""
 
-    code = "already_member"
+    status, code = 409, "already_member"
+    summary = "The account is a member of the workspace."
+    remedy = "Change the role of the member instead."
+    detail = "The account is a member already: change its role instead."
 
-    def __init__(self) -> None:
-        super().__init__("The account is a member already: change its role instead.")
 
-
-class RoleInsufficient(DomainError):
+class RoleInsufficient(Forbidden):
     """The role of the caller does not permit the change."""
-
-    code = "forbidden"
 
     def __init__(self, role: Role) -> None:
         super().__init__(
@@ -156,10 +143,10 @@ class RoleInsufficient(DomainError):
         )
 
 
-class LastOwner(DomainError):
+class LastOwner(Problem):
     """The workspace would be left without an owner."""
 
-    code = "last_owner"
-
-    def __init__(self) -> None:
-        super().__init__("A workspace needs an owner: make another member an owner first.")
+    status, code = 409, "last_owner"
+    summary = "The workspace would be left without an owner."
+    remedy = "Make another member an owner first, or delete the workspace."
+    detail = "A workspace needs an owner: make another member an owner first."

@@ -5,7 +5,8 @@ from contextlib import contextmanager
 
 from octavo_rules.content import NoteContent, NoteText, note_text
 from octavo_rules.identity import ContentId, Epoch, FileId
-from octavo_rules.refusal import DocumentMalformed, DomainError, EpochMismatch
+from octavo_rules.problems import Problem
+from octavo_rules.refusal import DocumentMalformed, EpochMismatch
 
 
 class PlainDocuments:
@@ -22,7 +23,7 @@ class PlainDocuments:
         before = dict(self.texts)
         try:
             yield
-        except DomainError:
+        except Problem:
             self.texts = before
             raise
 

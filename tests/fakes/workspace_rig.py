@@ -9,7 +9,7 @@ from greenroom import Directory, Intensity, Runtime, Supervisor
 from greenroom.runtime import Faults
 from octavo_rules.content import note_text
 from octavo_rules.identity import AccountId, FileId, MutationId, Position, WorkspaceId
-from octavo_rules.refusal import DomainError
+from octavo_rules.problems import Problem
 
 from octavo.actors.workspace.actor import workspaces
 from octavo.actors.workspace.document_services import DocumentServices, read_current
@@ -68,9 +68,7 @@ class Rig:
         )
         return await self.directory.ask(workspace_id, Push(changeset))
 
-    async def refusal(
-        self, *operations: ChangeOperation, mutation: str | None = None
-    ) -> DomainError:
+    async def refusal(self, *operations: ChangeOperation, mutation: str | None = None) -> Problem:
         """Push a changeset that is refused; return the refusal."""
         try:
             receipt = await self.push(*operations, mutation=mutation)

@@ -18,11 +18,11 @@ from octavo_rules.problems import NotFound, Problem, RateLimited
 from quart.typing import TestAppProtocol as Running
 from quart_trio import QuartTrio
 
-from octavo.features.usage.api import DownloadLimit
 from octavo.http.contract.openapi import document
 from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.pages.resubmission import Resubmissions
 from octavo.http.pages.static_files import shortened, static_file, style_sheet
+from octavo.model.usage import DownloadLimitReached
 from octavo.service.health import ServiceOperations
 from octavo.service.pages import FOREVER, pages
 from octavo.service.registry import contract_document
@@ -101,7 +101,7 @@ def make() -> QuartTrio:
 
     @app.get("/test/limit")
     async def refuse_for_a_month() -> NoReturn:
-        raise DownloadLimit(limit="account-download-bytes", retry_after=7)
+        raise DownloadLimitReached(limit="account-download-bytes", retry_after=7)
 
     return app
 

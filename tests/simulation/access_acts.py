@@ -8,7 +8,7 @@ import trio
 from greenroom.testing import note
 from octavo_rules.content import note_text
 from octavo_rules.identity import AccountId, FileId, MutationId, WorkspaceId
-from octavo_rules.refusal import DomainError
+from octavo_rules.problems import Problem
 
 from octavo.access.ports import milliseconds
 from octavo.actors.workspace.messages import ChangesetRefused, NoWorkspace, Push
@@ -126,7 +126,7 @@ class Crowd:
         try:
             await self.asking.ask(random, lambda process, _: act(process), what, *about)
             done.certain = True
-        except (DomainError, ChangesetRefused, NoWorkspace):
+        except (Problem, ChangesetRefused, NoWorkspace):
             outcome, done.certain = "refused", True
         except NothingDone:
             outcome = "not-executed"

@@ -7,7 +7,7 @@ from random import Random
 from typing import Literal, TypeVar
 
 from greenroom.testing import note
-from octavo_rules.refusal import DomainError
+from octavo_rules.problems import Problem
 
 from octavo.access.caller import Caller
 from octavo.features.oauth.rules.refusal import OAuthRefusal
@@ -108,7 +108,7 @@ class Deeds:
                 *about,
             )
             deed.outcome = "acknowledged"
-        except (DomainError, OAuthRefusal) as refusal:
+        except (Problem, OAuthRefusal) as refusal:
             deed.outcome, code = "refused", f", {refusal.code}"
             self.sights |= {refusal.code, f"{name}: {refusal.code}"}
         except NothingDone:

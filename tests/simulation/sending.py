@@ -10,7 +10,7 @@ from random import Random
 import trio
 from greenroom.testing import note
 from octavo_rules.identity import MutationId, WorkspaceId
-from octavo_rules.refusal import DomainError
+from octavo_rules.problems import Problem
 
 from octavo.actors.workspace.messages import ChangesetRefused
 from octavo.model.files.changeset import ChangeOperation, Changeset
@@ -69,7 +69,7 @@ class Sender:
 
     async def send(
         self, kind: str, operations: Sequence[ChangeOperation], written: Written, random: Random
-    ) -> Receipt | DomainError:
+    ) -> Receipt | Problem:
         """Send a changeset until its outcome is known, or patience ends."""
         mutation = MutationId(f"{self._name}{self._workspace_id}{next(self._mutations)}")
         changeset = self._ledger.send(mutation, operations, random)
@@ -95,7 +95,7 @@ class Sender:
                 own = Random(random.getrandbits(32))
                 nursery.start_soon(attempt, partial(self._push, kind, changeset, own))
 
-    async def _push(self, kind: str, changeset: Changeset, random: Random) -> Receipt | DomainError:
+    async def _push(self, kind: str, changeset: Changeset, random: Random) -> Receipt | Problem:
         sent = f"{self._workspace_id} {changeset.mutation_id}"
         subjects = [f"{self._workspace_id}/{each.file_id}" for each in changeset.operations]
         kinds = ", ".join(f"{type(o).__name__} {o.file_id}" for o in changeset.operations)
@@ -122,7 +122,7 @@ class Sender:
         return receipt
 
 
-def _repeats(again: Receipt | DomainError, before: Receipt) -> bool:
+def _repeats(again: Receipt | Problem, before: Receipt) -> bool:
     """Return whether a receipt is that of before, but for what is forgotten of purged files."""
     if not isinstance(again, Receipt) or len(again.outcomes) != len(before.outcomes):
         return False

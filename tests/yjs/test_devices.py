@@ -5,7 +5,8 @@ import random
 import pytest
 import trio
 from octavo_rules.documents.state_vector import read_state_vector, write_state_vector
-from octavo_rules.refusal import DocumentDependencyMissing, DomainError
+from octavo_rules.problems import Problem
+from octavo_rules.refusal import DocumentDependencyMissing
 
 from tests.yjs.checking import decided
 from tests.yjs.devices import Device, PycrdtDevice, YjsDevice, check, edit, history
@@ -96,7 +97,7 @@ def test_update_that_pycrdt_and_yjs_interpret_differently_is_refused(
 ) -> None:
     held = state.encoded()
     have = decided(held, {}, EMPTY).state_vector
-    with pytest.raises(DomainError):
+    with pytest.raises(Problem):
         decided(update.encoded(), have, held)
     (found,) = peer.outcomes([(held, update.encoded())])
     assert (PycrdtDevice(9, held, update.encoded()).text(), found.text) == texts

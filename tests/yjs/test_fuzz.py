@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pytest
 from octavo_rules.documents.state_vector import read_state_vector
-from octavo_rules.refusal import DomainError
+from octavo_rules.problems import Problem
 
 from tests.yjs.checking import decided
 from tests.yjs.devices import Device, PycrdtDevice, Saved, YjsDevice, history
@@ -64,7 +64,7 @@ def accepted_ones(peer: Peer, number: int) -> Iterator[Made]:
         update = Spoiler(saved.update, saved.have, others, rng).spoiled()
         try:
             checked = decided(update, saved.have, saved.state)
-        except DomainError:
+        except Problem:
             continue
         device = PycrdtDevice(9, saved.state, update)
         vector = read_state_vector(device.state_vector())

@@ -17,7 +17,7 @@ from typing import Protocol
 import trio
 from greenroom import UNANSWERED, Actor, DirectorySpec, Envelope, Reply
 from octavo_rules.identity import START, Cursor, MutationId, WorkspaceId
-from octavo_rules.refusal import DomainError
+from octavo_rules.problems import Problem
 
 from octavo.actors.workspace.document_services import FOLLOWED_AT_ONCE, DocumentServices
 from octavo.actors.workspace.messages import (
@@ -259,7 +259,7 @@ class WorkspaceActor(Actor[WorkspaceMessage]):
                     batch.roll_back()
                 waiting = await self._refuse_attaching(waiting, gone.object_ids)
                 continue
-            except DomainError as refusal:
+            except Problem as refusal:
                 await self._refuse([(pending, refusal) for pending in waiting])
                 return state
             if faults is not None:
@@ -310,9 +310,9 @@ class WorkspaceActor(Actor[WorkspaceMessage]):
         if verdicts.refused:
             await self._refuse(verdicts.refused)
 
-    async def _refuse(self, refused: Sequence[tuple[PendingPush, DomainError]]) -> None:
+    async def _refuse(self, refused: Sequence[tuple[PendingPush, Problem]]) -> None:
         # A changeset that was accepted before is usually invalid when it is sent again.
-        repeatable: dict[_Request, tuple[PendingPush, DomainError]] = {}
+        repeatable: dict[_Request, tuple[PendingPush, Problem]] = {}
         for pending, refusal in refused:
             if pending.push.changeset.repeatable:
                 repeatable[pending.envelope] = (pending, refusal)
@@ -329,7 +329,7 @@ class WorkspaceActor(Actor[WorkspaceMessage]):
     ) -> list[PendingPush]:
         """Refuse the pushes that attach uploads which are gone; return the others."""
         rest: list[PendingPush] = []
-        refused: list[tuple[PendingPush, DomainError]] = []
+        refused: list[tuple[PendingPush, Problem]] = []
         for pending in waiting:
             file_id = pending.attaches(object_ids)
             if file_id is None:

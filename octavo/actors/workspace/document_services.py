@@ -38,7 +38,7 @@ class DocumentServices:
 
     Attributes:
         cache: the documents of all workspaces between saves.
-        check_text: raises a `octavo_rules.refusal.DomainError` for a text that no note may have.
+        check_text: raises a `octavo_rules.problems.Problem` for a text that no note may have.
         offload: runs work that may take long.
         loading: the turns of those that load long documents.
     """

@@ -9,7 +9,7 @@ from greenroom import Message
 from greenroom import Refusal as ActorRefusal
 from octavo_rules.documents.document import DocumentUpdate
 from octavo_rules.identity import Epoch, FileId
-from octavo_rules.refusal import DomainError
+from octavo_rules.problems import Problem
 
 from octavo.model.files.changeset import Changeset
 from octavo.model.files.receipt import Receipt
@@ -78,7 +78,7 @@ WorkspaceMessage = Push | HeadOf | GetUpdateSince | RebuildDocuments | FindUnpla
 class ChangesetRefused(ActorRefusal):
     """The changeset was rejected and not applied; ``refusal`` gives the reason."""
 
-    def __init__(self, refusal: DomainError) -> None:
+    def __init__(self, refusal: Problem) -> None:
         super().__init__(refusal.detail)
         self.refusal = refusal
 

@@ -22,7 +22,8 @@ from octavo_rules.identity import (
     RevisionId,
     WorkspaceId,
 )
-from octavo_rules.refusal import DocumentMalformed, DomainError
+from octavo_rules.problems import Problem
+from octavo_rules.refusal import DocumentMalformed
 
 from octavo.actors.workspace.document_services import DocumentServices
 from octavo.actors.workspace.messages import (
@@ -91,7 +92,7 @@ class PendingPush(NamedTuple):
                 )
             )
 
-    def refuse(self, refusal: DomainError) -> None:
+    def refuse(self, refusal: Problem) -> None:
         """Refuse the changeset for ``refusal``."""
         self.envelope.refuse(ChangesetRefused(refusal))
 
@@ -106,7 +107,7 @@ class PushVerdicts:
     """
 
     accepted: dict[MutationId, tuple[Plan, list[PendingPush]]] = field(default_factory=dict)
-    refused: list[tuple[PendingPush, DomainError]] = field(default_factory=list)
+    refused: list[tuple[PendingPush, Problem]] = field(default_factory=list)
 
 
 def plan_all(
@@ -125,7 +126,7 @@ def plan_all(
         try:
             planned = batch.add(changeset if completed is None else completed(changeset))
             verdicts.accepted[changeset.mutation_id] = (planned, [pending])
-        except DomainError as refusal:
+        except Problem as refusal:
             verdicts.refused.append((pending, refusal))
     return verdicts
 
@@ -445,7 +446,7 @@ class Planner:
     def _check(self, file_id: FileId, text: str, before: str | None) -> None:
         try:
             self._documents.check_text(text)
-        except DomainError as refusal:
+        except Problem as refusal:
             # A note that predates the limits must not prevent the move of other files.
             if before is not None and self._is_refused(before):
                 return
@@ -455,6 +456,6 @@ class Planner:
     def _is_refused(self, text: str) -> bool:
         try:
             self._documents.check_text(text)
-        except DomainError:
+        except Problem:
             return True
         return False

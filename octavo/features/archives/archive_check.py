@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import trio
-from octavo_rules.refusal import DomainError
+from octavo_rules.problems import Problem
 
 from octavo.features.archives.rules import (
     ArchiveHasTooManyBytes,
@@ -40,7 +40,7 @@ MAX_SECONDS = 300
 WAIT_SECONDS = 1800.0
 """Seconds after which a worker is given up. It runs at low priority; allow for a busy machine."""
 
-_REFUSALS: dict[str, type[DomainError]] = {
+_REFUSALS: dict[str, type[Problem]] = {
     refusal.ArchiveInvalid.__name__: ArchiveUnacceptable,
     refusal.ArchiveTooManyFiles.__name__: ArchiveHasTooManyFiles,
     refusal.ArchiveTooLarge.__name__: ArchiveHasTooManyBytes,

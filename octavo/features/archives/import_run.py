@@ -15,7 +15,7 @@ from pathlib import Path
 import trio
 from greenroom import ActorError
 from octavo_rules.identity import WorkspaceId
-from octavo_rules.refusal import DomainError
+from octavo_rules.problems import Problem
 
 from octavo.actors.workspace.messages import CommitFailed, NoWorkspace
 from octavo.features.archives import sql as rows
@@ -140,7 +140,7 @@ class ImportRunner:
             await store.write(rows.record_failure(given.import_id, None))
         try:
             return await self._run(given, permit)
-        except DomainError as refusal:
+        except Problem as refusal:
             failure = json.dumps({"code": refusal.code, "detail": refusal.detail})
             await store.write(rows.record_failure(given.import_id, failure))
             raise

@@ -9,7 +9,7 @@ from hashlib import sha256
 from itertools import count, islice
 
 from octavo_rules.identity import Digest
-from octavo_rules.refusal import DomainError
+from octavo_rules.problems import NotFound, Problem
 
 from octavo.model.files.path import (
     ATTACHMENTS,
@@ -19,61 +19,71 @@ from octavo.model.files.path import (
     folders_of,
     path_key,
 )
+from octavo.model.refusal import PathConflict
 
 
-class ArchiveUnacceptable(DomainError):
+class ArchiveUnacceptable(Problem):
     """The parts do not make one archive, or a file of it can't be imported."""
 
-    code = "archive_invalid"
+    status, code = 422, "archive_invalid"
+    summary = "The archive cannot be imported: nothing was imported."
+    remedy = (
+        "The detail names the file of the archive and the reason. Correct the archive, and import "
+        "it again, or leave out the file."
+    )
 
 
-class ArchiveHasTooManyFiles(DomainError):
+class ArchiveHasTooManyFiles(Problem):
     """The archive has too many files."""
 
-    code = "archive_too_many_files"
+    status, code = 422, "archive_too_many_files"
+    summary = "The archive has too many files."
+    remedy = "Divide it into several archives, and import each."
 
 
-class ArchiveHasTooManyBytes(DomainError):
+class ArchiveHasTooManyBytes(Problem):
     """The archive, or its files in total, have too many bytes."""
 
-    code = "archive_too_large"
+    status, code = 413, "archive_too_large"
+    summary = "The archive, or a part of it, is too large."
+    remedy = (
+        "The detail says how large it may be. Divide it into several archives, and import each."
+    )
 
 
-class ImportMissing(DomainError):
+class ImportMissing(NotFound):
     """There is no such import, or another account started it."""
 
-    code = "not_found"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "There is no such import: it was aborted, has expired, or another account started it."
-        )
+    detail = "There is no such import: it was aborted, has expired, or another account started it."
 
 
-class ImportNotOpen(DomainError):
+class ImportNotOpen(Problem):
     """The import runs or is done: no part can be added."""
 
-    code = "import_not_open"
-
-    def __init__(self) -> None:
-        super().__init__("The import runs, or is done: start another one for another archive.")
+    status, code = 409, "import_not_open"
+    summary = "No part can be added to the import."
+    remedy = (
+        "The import is running or done, or has begun to commit its files. Complete it if it is "
+        "not done, or abort it; start another import for another archive."
+    )
+    detail = "The import runs, or is done: start another one for another archive."
 
 
 class ImportBegun(ImportNotOpen):
     """Files of the import were committed: its parts can't change any more."""
 
-    def __init__(self) -> None:
-        DomainError.__init__(
-            self,
-            "The import has begun to commit the files of its archive, so that its parts can't be"
-            " changed: complete it, or abort it and start another.",
-        )
+    detail = (
+        "The import has begun to commit the files of its archive, so that its parts can't be"
+        " changed: complete it, or abort it and start another."
+    )
 
 
-class TooManyImports(DomainError):
+class TooManyImports(Problem):
     """The account has too many imports that are not done."""
 
-    code = "too_many_imports"
+    status, code = 409, "too_many_imports"
+    summary = "The account has too many open imports."
+    remedy = "Complete or abort an import before you start another one."
 
     def __init__(self, imports: list[tuple[str, str]]) -> None:
         named = ", ".join(f"{each} into the workspace {workspace}" for each, workspace in imports)
@@ -83,10 +93,8 @@ class TooManyImports(DomainError):
         )
 
 
-class PathsTaken(DomainError):
+class PathsTaken(PathConflict):
     """Files of the workspace have the paths of files of the archive."""
-
-    code = "path_conflict"
 
     def __init__(self, paths: list[str]) -> None:
         self.paths = tuple(paths)

@@ -12,7 +12,7 @@ import trio
 from greenroom import Directory
 from octavo_rules.content import NoteText, note_text
 from octavo_rules.identity import AccountId, Digest, FileId, MutationId, WorkspaceId
-from octavo_rules.refusal import DomainError
+from octavo_rules.problems import Problem
 
 from octavo.actors.workspace.messages import ChangesetRefused, NoWorkspace, Push, WorkspaceMessage
 from octavo.features.history.rules.restoration import (
@@ -245,7 +245,7 @@ class _Run:
         await self._record()
         return True
 
-    def _consider(self, refusal: DomainError, refused: Collection[FileId]) -> None:
+    def _consider(self, refusal: Problem, refused: Collection[FileId]) -> None:
         """Find out what follows from the refusal of a changeset of files. Raises `_Stopped`."""
         if isinstance(refusal, OUTDATED_BY):
             self._pace = self._pace.after_refusal(refused)

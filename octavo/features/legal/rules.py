@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from octavo_rules.refusal import DomainError
+from octavo_rules.problems import ConsentRequired
 
 from octavo.model.access.account import Consent, Versions
 
@@ -64,18 +64,20 @@ class LegalDocuments:
 NO_DOCUMENTS = LegalDocuments()
 
 
-class ConsentDue(DomainError):
-    """The account has not accepted the documents in force.
+class ConsentDue(ConsentRequired):
+    """The account has not accepted the documents in force."""
 
-    Attributes:
-        documents: what must be accepted.
-    """
-
-    code = "consent_required"
+    detail = (
+        "The legal documents in force are not accepted. The member required has their versions "
+        "and addresses."
+    )
 
     def __init__(self, documents: LegalDocuments) -> None:
-        super().__init__(
-            "The legal documents in force are not accepted. The member required has their "
-            "versions and addresses."
-        )
-        self.documents = documents
+        terms, privacy = documents.terms, documents.privacy
+        required = {
+            "termsVersion": terms and terms.version,
+            "privacyVersion": privacy and privacy.version,
+            "termsAddress": terms and terms.address,
+            "privacyAddress": privacy and privacy.address,
+        }
+        super().__init__(members={"required": required})

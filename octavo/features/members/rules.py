@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, NewType
 
 from octavo_rules.identity import AccountId, WorkspaceId
-from octavo_rules.refusal import DomainError
+from octavo_rules.problems import Problem
 
 from octavo.features.accounts.rules.decisions import Decisions
 from octavo.model import workspace
@@ -46,19 +46,24 @@ class Prerequisites:
             )
 
 
-class SettingLocked(DomainError):
+class SettingLocked(Problem):
     """The settings of the server determine this."""
 
-    code = "setting_locked"
+    status, code = 409, "setting_locked"
+    summary = "The settings of the server determine this."
+    remedy = "The operator of the installation can change the setting, or leave it out."
+    detail = "The registration policy is determined by the settings of the server."
 
-    def __init__(self) -> None:
-        super().__init__("The registration policy is determined by the settings of the server.")
 
-
-class SettingRequired(DomainError):
+class SettingRequired(Problem):
     """Open registration requires settings that the server does not have."""
 
-    code = "setting_required"
+    status, code = 409, "setting_required"
+    summary = "Open registration requires a mail server and legal documents."
+    remedy = (
+        "The operator of the installation must name a mail server, terms and a privacy notice in "
+        "the settings of the server first. The detail says what is missing."
+    )
 
     def __init__(self, *, mail_transport: bool, legal_documents: bool) -> None:
         missing = [

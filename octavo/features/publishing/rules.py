@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple, NewType
 
 from octavo_rules.identity import AccountId, FileId, WorkspaceId
-from octavo_rules.refusal import DomainError
+from octavo_rules.problems import Forbidden, NotFound, Problem
 
 from octavo.features.accounts.rules.password import LONGEST, hashed_form
 from octavo.model.access.account import State
@@ -90,10 +90,14 @@ MAX_OPENINGS = 1_000_000
 """The largest number of openings that a link can be limited to."""
 
 
-class TooManyLinks(DomainError):
+class TooManyLinks(Problem):
     """The workspace has as many live links as it may have."""
 
-    code = "too_many_links"
+    status, code = 422, "too_many_links"
+    summary = "The workspace has as many live links as it may have."
+    remedy = (
+        "Revoke a link that is no longer needed. The operator of the installation can allow more."
+    )
 
     def __init__(self, maximum: int) -> None:
         super().__init__(
@@ -101,28 +105,20 @@ class TooManyLinks(DomainError):
         )
 
 
-class PublishingRefused(DomainError):
+class PublishingRefused(Forbidden):
     """The operator does not allow the account to publish."""
 
-    code = "forbidden"
-
-    def __init__(self) -> None:
-        super().__init__("The operator of the installation does not let you publish links.")
+    detail = "The operator of the installation does not let you publish links."
 
 
-class PublishedTargetMissing(DomainError):
+class PublishedTargetMissing(NotFound):
     """There is no such note, or no note in such a folder."""
 
-    code = "not_found"
 
-
-class LinkMissing(DomainError):
+class LinkMissing(NotFound):
     """There is no such link in the workspace."""
 
-    code = "not_found"
-
-    def __init__(self) -> None:
-        super().__init__("There is no such link in this workspace.")
+    detail = "There is no such link in this workspace."
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,13 +220,10 @@ def lets_read(state: State, *, publishing: bool) -> bool:
     return publishing and state != "disabled"
 
 
-class ReportMissing(DomainError):
+class ReportMissing(NotFound):
     """There is no such report, or it was closed."""
 
-    code = "not_found"
-
-    def __init__(self) -> None:
-        super().__init__("There is no open report with this id.")
+    detail = "There is no open report with this id."
 
 
 @dataclass(frozen=True, slots=True)

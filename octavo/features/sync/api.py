@@ -20,7 +20,6 @@ from octavo.http.contract.slices import converted
 from octavo.http.file_schemas import FeedEntrySchema, WorkspacePath, feed_entry
 from octavo.http.sync_protocol import VERSIONS, SyncProtocol, UnsupportedProtocol, check_protocol
 from octavo.model.files.confinement import Confinement
-from octavo.model.usage import DownloadLimitReached
 from octavo.store import Store
 from octavo.store.queries.changesets import WorkspaceGone
 from octavo.store.queries.feed import Since, feed, live_at, live_contents
@@ -239,7 +238,7 @@ class SyncOperations:
                 call.authenticated_as(await self._authenticator.authenticate(call))
                 await self._access.require(call, workspace_id, "read")
                 await self._metering.count(call, amount_of_texts(found))
-            except (Problem, DownloadLimitReached):
+            except Problem:
                 # The client recognises the truncation by the missing last line.
                 return
             if found:

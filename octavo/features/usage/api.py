@@ -1,4 +1,4 @@
-"""Meter the content that operations send, and the problems of the monthly limits.
+"""Meter the content that operations send.
 
 An operation that sends content declares `METERED` among its problems, and checks or counts each of
 its responses. It costs:
@@ -17,82 +17,22 @@ up refuses every metered operation, but not a save that lacks nothing, nor one t
 note: what it returns is counted and never refused, since the change is committed already.
 """
 
-from collections.abc import AsyncIterator, Iterable, Mapping
-from typing import ClassVar
+from collections.abc import AsyncIterator, Iterable
 
-from octavo_rules.problems import DescribedHeader, Problem
+from octavo_rules.problems import Problem
 
 from octavo.access.caller import Caller
 from octavo.features.usage.meter import Transfer, UsageMeter
 from octavo.http.contract.call import Call
 from octavo.model.usage import (
     NOTHING,
-    USAGE_LIMITS,
     Amount,
     DownloadLimitReached,
-    UsageLimit,
-    WriteLimitReached,
 )
 from octavo.store.queries.files import StoredFile, WholeFile
 
-SERVICE_LIMIT = b"service-limit"
-_DESCRIBED = DescribedHeader(
-    "The monthly limit that refused the request.",
-    {
-        "title": "UsageLimit",
-        "description": "A monthly limit.",
-        "type": "string",
-        "enum": [*USAGE_LIMITS],
-    },
-)
-
-
-class MonthlyLimitProblem(Problem):
-    """A limit of the month refuses the request until the next month; the header names it."""
-
-    described_headers: ClassVar[Mapping[str, DescribedHeader]] = {
-        SERVICE_LIMIT.decode(): _DESCRIBED
-    }
-
-    def __init__(self, detail: str | None = None, *, limit: UsageLimit, retry_after: int) -> None:
-        headers = [(b"retry-after", b"%d" % retry_after), (SERVICE_LIMIT, limit.encode())]
-        super().__init__(detail, headers=headers)
-
-
-class DownloadLimit(MonthlyLimitProblem):
-    """The account or the installation may read no more in this month."""
-
-    status, code = 429, "download_limit"
-    summary = "As much has been read in this month as the account or the installation may."
-    remedy = (
-        "The header service-limit names the limit, and retry-after the seconds until the next "
-        "month begins (UTC). The account page shows what was read. Ask the operator of the "
-        "installation for more."
-    )
-
-
-class StorageBusy(MonthlyLimitProblem):
-    """The installation may write no more objects in this month."""
-
-    status, code = 503, "storage_busy"
-    summary = (
-        "The installation may store no more images, thumbnails and parts of imports in this month: "
-        "nothing was changed."
-    )
-    remedy = (
-        "Notes can still be written. The header retry-after has the seconds until the next month "
-        "begins (UTC). If you run the installation, see its setting write_objects_per_month."
-    )
-
-
-METERED: tuple[type[Problem], ...] = (DownloadLimit,)
+METERED: tuple[type[Problem], ...] = (DownloadLimitReached,)
 """The problems of operations that send content."""
-
-
-def monthly_limit_problem(refusal: DownloadLimitReached | WriteLimitReached) -> Problem:
-    """Return the problem of a limit that was reached."""
-    problem = DownloadLimit if isinstance(refusal, DownloadLimitReached) else StorageBusy
-    return problem(refusal.detail, limit=refusal.limit, retry_after=refusal.retry_after)
 
 
 _COPIES = 4

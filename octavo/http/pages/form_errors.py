@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from octavo_rules.problems import Header, InvalidRequest, Problem, RateLimited
+from octavo_rules.problems import Header, InvalidRequest, Problem
 
 from octavo.features.publishing.api.reader_problems import wait_of
+from octavo.model.access.refusal import PasswordQueueFull
 
 _BUSY = "The server is checking many other passwords at the moment"
 _OF_THE_ACCOUNT = frozenset({"not_signed_in", "account_locked", "consent_required"})
@@ -67,7 +68,7 @@ def form_errors_of(problem: Problem, names: Mapping[str, str] | None = None) -> 
             fields.setdefault((names or {}).get(member, member), str(each["message"]))
     text = "" if fields else text_of(problem)
     if problem.status == 429:
-        busy = isinstance(problem, RateLimited) and problem.busy
+        busy = isinstance(problem, PasswordQueueFull)
         reason = _BUSY if busy else "There were too many attempts"
         text = f"{reason}. Try again {wait_of(problem)}."
     return FormErrors(problem.status, text, fields, problem.headers, problem.code)

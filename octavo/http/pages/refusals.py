@@ -22,7 +22,6 @@ from werkzeug.exceptions import MethodNotAllowed as NotOfThisMethod
 
 from octavo.features.archives.api.archive_problems import OwnArchiveJobRunning
 from octavo.features.oauth.api.oauth_problems import REQUEST_PROBLEMS
-from octavo.features.usage.api import DownloadLimit
 from octavo.http.contract.application import report_refusal
 from octavo.http.contract.in_process import Api, Perform
 from octavo.http.file_schemas import WorkspaceSchema
@@ -31,6 +30,7 @@ from octavo.http.pages.forms import FormUnreadable, OldForm
 from octavo.http.pages.preferences import prefers_document
 from octavo.http.pages.responses import HOME, page_of_form, show
 from octavo.http.pages.workspace_paths import LIST
+from octavo.model.usage import DownloadLimitReached
 
 _BY_STATUS: dict[int, type[Problem]] = {
     kind.status: kind
@@ -55,7 +55,7 @@ _HEADINGS = {
     503: "Try again soon",
 }
 _HEADINGS_OF_CODES = {
-    DownloadLimit.code: "You have read as much as you may",
+    DownloadLimitReached.code: "You have read as much as you may",
     OwnArchiveJobRunning.code: "Something of yours is still running",
 }
 _OF_PROGRAMS = frozenset(kind.code for kind in REQUEST_PROBLEMS)

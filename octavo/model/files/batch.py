@@ -72,7 +72,7 @@ class Batch:
         self.cursor = cursor
 
     def add(self, changeset: Changeset) -> Plan:
-        """Plan ``changeset`` after the others; raises a `DomainError` and changes nothing then."""
+        """Plan ``changeset`` after the others; raises a `Problem` and changes nothing then."""
         attached = self._newly_attached(changeset)
         planned = plan(
             self._tree,

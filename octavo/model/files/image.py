@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, NewType
 
 from octavo_rules.identity import Digest, FileId
-from octavo_rules.refusal import DomainError
+from octavo_rules.problems import BodyTooLarge, NotFound, Problem, UnsupportedMediaType
 
 from octavo.model.files.path import ATTACHMENTS, check_path
 from octavo.model.refusal import InvalidPath
@@ -31,31 +31,30 @@ _ENDINGS = {
 }
 
 
-class MediaTypeMismatch(DomainError):
+class MediaTypeMismatch(UnsupportedMediaType):
     """The file is no accepted image, or its name or declared type says something else."""
 
-    code = "unsupported_media_type"
 
-
-class UnacceptableImage(DomainError):
+class UnacceptableImage(Problem):
     """The image is damaged, or exceeds a limit."""
 
-    code = "invalid_image"
+    status, code = 422, "invalid_image"
+    summary = "The file is not an acceptable image."
+    remedy = (
+        "The detail says whether it is damaged, or which limit it exceeds. Save it again in "
+        "another program, or make it smaller."
+    )
 
 
-class ImageTooLarge(DomainError):
+class ImageTooLarge(BodyTooLarge):
     """The image has too many bytes."""
-
-    code = "body_too_large"
 
     def __init__(self, largest: int) -> None:
         super().__init__(f"An image may have at most {largest} bytes: make it smaller.")
 
 
-class UploadMissing(DomainError):
+class UploadMissing(NotFound):
     """The uploaded image does not exist, has expired, or was attached already."""
-
-    code = "not_found"
 
     def __init__(self, file_id: FileId | None = None) -> None:
         super().__init__(
@@ -65,16 +64,13 @@ class UploadMissing(DomainError):
         self.file_id = file_id
 
 
-class DigestMismatch(DomainError):
+class DigestMismatch(UnacceptableImage):
     """The bytes do not have the digest that was declared."""
 
-    code = "invalid_image"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "The bytes do not have the declared digest: they were changed on the way, or the"
-            " digest is of another file. Send the file again."
-        )
+    detail = (
+        "The bytes do not have the declared digest: they were changed on the way, or the"
+        " digest is of another file. Send the file again."
+    )
 
 
 class UploadedImage(NamedTuple):

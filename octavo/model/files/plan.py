@@ -11,7 +11,8 @@ from octavo_rules.changes import PurgeFile, SaveNote
 from octavo_rules.content import MARKDOWN, NoteContent, NoteText
 from octavo_rules.documents.document import Documents
 from octavo_rules.identity import ContentId, Cursor, Digest, Epoch, FileId, Position, RevisionId
-from octavo_rules.refusal import DomainError, InvalidContent
+from octavo_rules.problems import Problem
+from octavo_rules.refusal import InvalidContent
 
 from octavo.model.files.changeset import (
     AttachImage,
@@ -101,7 +102,7 @@ def plan(
 
     ``now`` is Unix time in milliseconds, ``room`` the bytes by which the storage of the workspace
     may grow; None for any number. The tree is not changed; ``documents`` are. Raises a
-    `DomainError`, and ``documents`` are unchanged then. The order of precedence is: files that are
+    `Problem`, and ``documents`` are unchanged then. The order of precedence is: files that are
     not visible, purged files, missing files, moved heads, paths, document updates, and storage.
     """
     operations = changeset.operations
@@ -180,7 +181,7 @@ def _for_each(
     for operation, state in zip(operations, states, strict=True):
         try:
             results.append(work(operation, state))
-        except DomainError as refusal:
+        except Problem as refusal:
             refusal.file_id = operation.file_id
             raise
     return results

@@ -5,7 +5,7 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from octavo_rules.identity import FileId
-from octavo_rules.refusal import DomainError
+from octavo_rules.problems import Problem
 
 from octavo.model.files.path import PathKey, folders_of, path_key
 from octavo.model.files.revision import Revision
@@ -145,7 +145,7 @@ class Tree:
             free.add(folder)
 
 
-def _of_file(head: Revision, refusal: DomainError) -> DomainError:
+def _of_file(head: Revision, refusal: Problem) -> Problem:
     refusal.file_id = head.file_id
     return refusal
 

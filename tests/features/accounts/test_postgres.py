@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 import pytest
 import trio
-from octavo_rules.refusal import DomainError
+from octavo_rules.problems import Problem
 
 from octavo.features.accounts.rules.refusal import InvitationUnusable, TooManyKeys
 from octavo.model.access.account import Address
@@ -31,14 +31,14 @@ async def identity(url: str) -> AsyncIterator[IdentityFixture]:
         yield made
 
 
-async def refusals(*tasks: Callable[[], Awaitable[object]]) -> list[type[DomainError]]:
+async def refusals(*tasks: Callable[[], Awaitable[object]]) -> list[type[Problem]]:
     """Run all ``tasks`` concurrently; return what the refused ones raise."""
-    found: list[type[DomainError]] = []
+    found: list[type[Problem]] = []
 
     async def run(task: Callable[[], Awaitable[object]]) -> None:
         try:
             await task()
-        except DomainError as refusal:
+        except Problem as refusal:
             found.append(type(refusal))
 
     async with trio.open_nursery() as nursery:

@@ -11,11 +11,19 @@ import pytest
 
 from octavo.features.sync import api as sync
 from octavo.features.usage import sql as usage
-from octavo.features.usage.api import DownloadLimit, MonthlyLimitProblem, StorageBusy
 from octavo.features.usage.sql import InstallationAmount
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_responses import possible_problems
-from octavo.model.usage import NOTHING, Amount, DownloadLimits, InstallationLimits, month_of
+from octavo.model.usage import (
+    NOTHING,
+    Amount,
+    DownloadLimitReached,
+    DownloadLimits,
+    InstallationLimits,
+    MonthlyLimitReached,
+    WriteLimitReached,
+    month_of,
+)
 from octavo.service.registry import CONTRACT, contract_document
 from tests.fakes import asgi_client
 from tests.fakes.asgi_client import Response
@@ -137,7 +145,7 @@ def assert_refused(response: Response, name: str) -> None:
         assert refusal(response) == (429, "download_limit")
 
 
-def declaring(problem: type[MonthlyLimitProblem]) -> set[str]:
+def declaring(problem: type[MonthlyLimitReached]) -> set[str]:
     return {name for name, each in OPERATIONS.items() if problem in possible_problems(each)}
 
 
@@ -147,7 +155,7 @@ def test_every_operation_that_reads_is_known_to_send_content_or_not() -> None:
 
 
 def test_operations_that_send_content_declare_the_limit() -> None:
-    assert declaring(DownloadLimit) == {*METERED, *THROUGH_TOOLS, "saveNote"}
+    assert declaring(DownloadLimitReached) == {*METERED, *THROUGH_TOOLS, "saveNote"}
 
 
 async def test_tools_cost_what_the_operations_cost_that_they_perform(api: NotesApi) -> None:
@@ -166,7 +174,7 @@ async def test_tools_cost_what_the_operations_cost_that_they_perform(api: NotesA
 
 
 def test_operations_that_store_images_declare_the_limit() -> None:
-    assert declaring(StorageBusy) == STORING
+    assert declaring(WriteLimitReached) == STORING
 
 
 def test_document_has_the_header_and_its_values_for_these_problems_alone() -> None:

@@ -6,7 +6,8 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from octavo_rules.documents.facts import DocumentFacts, facts_at_sight
 from octavo_rules.documents.state_vector import read_state_vector
-from octavo_rules.refusal import DocumentDependencyMissing, DomainError, InvalidContent
+from octavo_rules.problems import Problem
+from octavo_rules.refusal import DocumentDependencyMissing, InvalidContent
 
 from octavo.model.documents.update_check import check_update
 from octavo.model.documents.update_reader import UpdateReading
@@ -91,7 +92,7 @@ def unread() -> bytes:
 def test_update_truncated_anywhere_is_refused(saves: list[Saved]) -> None:
     update = saves[-1].update
     for end in range(len(update)):
-        with pytest.raises(DomainError):
+        with pytest.raises(Problem):
             decided(update[:end], saves[-1].have, saves[-1].state)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from octavo_rules.changes import SaveNote
 from octavo_rules.content import note_text
 from octavo_rules.identity import START, Epoch, FileId, MutationId
-from octavo_rules.refusal import DomainError
+from octavo_rules.problems import Problem
 
 from octavo.model.files.batch import Batch, portions
 from octavo.model.files.changeset import (
@@ -72,7 +72,7 @@ def places(tree: Tree) -> dict[str, str]:
         probe.tree = tree
         try:
             probe.plan(probe.create("probe", path))
-        except DomainError as refusal:
+        except Problem as refusal:
             taken[path] = refusal.code
     return taken
 
@@ -85,7 +85,7 @@ def test_batch_that_is_undone_leaves_the_tree_unchanged(
     for step in before:
         try:
             workspace.push(operation(workspace, step))
-        except DomainError:
+        except Problem:
             continue
     heads, taken = dict(workspace.tree.heads), places(workspace.tree)
     ids = count()
@@ -93,7 +93,7 @@ def test_batch_that_is_undone_leaves_the_tree_unchanged(
     for step in steps:
         try:
             batch.add(changeset(operation(workspace, step)))
-        except DomainError:
+        except Problem:
             continue
     live = [path_key(h.path) for h in workspace.tree.heads.values() if h.state == "live"]
     assert len(live) == len(set(live))
@@ -112,7 +112,7 @@ def test_documents_have_the_texts_of_the_heads_whatever_is_refused(
     for steps in changesets:
         operations = [operation(workspace, step) for step in steps]
         if first_repeated(operations) is None:
-            with suppress(DomainError):
+            with suppress(Problem):
                 workspace.push(*operations)
         for head in workspace.tree.heads.values():
             if head.state == "purged":

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from octavo_rules.identity import Digest, FileId
-from octavo_rules.refusal import DomainError
+from octavo_rules.problems import Problem
 
 from octavo.model.files.changeset import AttachImage, ChangeOperation
 from octavo.model.files.confinement import Confinement
@@ -74,7 +74,7 @@ def operation(workspace: PlannedWorkspace, name: str, file: str) -> ChangeOperat
     ],
 )
 def test_operation_on_a_file_in_each_state(
-    workspace: PlannedWorkspace, name: str, state: str, expected: str | type[DomainError]
+    workspace: PlannedWorkspace, name: str, state: str, expected: str | type[Problem]
 ) -> None:
     before = dict(workspace.tree.heads)
     if isinstance(expected, str):
@@ -136,13 +136,13 @@ def test_moved_heads_are_all_reported(workspace: PlannedWorkspace) -> None:
         workspace.push(
             workspace.update("live", text="a", tag="stale"), workspace.update("other", text="b")
         )
-    assert refusal.value.file_ids == ("live",)
+    assert tuple(refusal.value.heads) == ("live",)
     with pytest.raises(HeadMoved) as refusal:
         workspace.push(
             workspace.update("other", text="b", tag="stale"),
             workspace.update("live", text="a", tag="s"),
         )
-    assert refusal.value.file_ids == ("other", "live")
+    assert tuple(refusal.value.heads) == ("other", "live")
 
 
 def test_any_of_several_tags_may_name_the_head(workspace: PlannedWorkspace) -> None:
@@ -177,7 +177,7 @@ def test_changeset_may_swap_two_paths(workspace: PlannedWorkspace) -> None:
     ],
 )
 def test_conflicting_path_is_refused(
-    workspace: PlannedWorkspace, path: str, refusal: type[DomainError]
+    workspace: PlannedWorkspace, path: str, refusal: type[Problem]
 ) -> None:
     with pytest.raises(refusal):
         workspace.push(workspace.create("new", path))
@@ -307,7 +307,7 @@ def test_accepted_trees_are_valid_and_refused_ones_were_not(
         except (PathConflict, InvalidGraph):
             assert not is_sound(list(after.values()))
             assert workspace.live() == before
-        except DomainError:
+        except Problem:
             assert workspace.live() == before
         else:
             assert workspace.live() == after
@@ -389,7 +389,7 @@ def test_changes_within_a_folder_leave_the_rest_as_it_was(
         before = dict(workspace.tree.heads)
         try:
             workspace.push(made, within=TEA if limited else None)
-        except DomainError:
+        except Problem:
             assert workspace.tree.heads == before
             continue
         if limited:

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from octavo_rules.content import note_text
 from octavo_rules.identity import Digest, FileId, MutationId
-from octavo_rules.refusal import DomainError
+from octavo_rules.problems import Problem
 
 from octavo.model.files.changeset import ChangeOperation, Changeset, RestoreFile, UpdateFile
 from octavo.model.files.confinement import Confinement
@@ -154,7 +154,7 @@ def test_links_lead_to_the_same_files_as_before(given: tuple[Notes, list[ChangeO
     before, written = notes.leads(), {each.file_id for each in operations if tells_text(each)}
     try:
         notes.push(*notes.relink(*operations))
-    except DomainError:
+    except Problem:
         # Two files at one place.
         return
     after = notes.leads()
@@ -211,7 +211,7 @@ def test_rewritten_notes_of_a_folder_are_in_it_and_say_nothing_of_others(
     for number, (path, text) in enumerate(tree):
         try:
             notes.push(notes.create(f"f{number}", path, text))
-        except DomainError:
+        except Problem:
             return
     try:
         found = notes.relink_within("tea", notes.move("f0", target))

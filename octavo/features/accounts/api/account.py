@@ -39,7 +39,6 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.reply import Reply
 from octavo.http.fields import label
-from octavo.http.refusals import refused_with
 from octavo.http.session_cookie import SET_COOKIE, cleared_cookie
 from octavo.model.access import account as model
 from octavo.model.label import parse_label
@@ -288,7 +287,7 @@ class AccountOperations:
         "with others, nothing is recorded. getAccount says what is due.",
         security=Security.SESSION_OR_KEY,
         locked=Locked.ALLOWED,
-        problems=refused_with(ConsentDue),
+        problems=(ConsentDue,),
         body=json_body(ConsentInput, limit=_LONGEST_BODY),
     )
     async def accept_legal_documents(self, call: Call, body: ConsentInput) -> ConsentRecorded:
@@ -328,7 +327,7 @@ class AccountOperations:
         "deleted with its content. In the workspaces of others, your revisions stay.",
         security=Security.SESSION_OR_KEY,
         locked=Locked.ALLOWED,
-        problems=(CredentialRefused, *refused_with(LastAdministrator)),
+        problems=(CredentialRefused, LastAdministrator),
         body=json_body(AccountRemovalSchema, limit=_LONGEST_BODY),
         rate="password",
         finish_when_client_leaves=True,

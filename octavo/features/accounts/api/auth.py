@@ -34,7 +34,6 @@ from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.reply import Reply
 from octavo.http.pages.redirects import is_external_redirect
-from octavo.http.refusals import refused_with
 from octavo.http.session_cookie import SET_COOKIE, cleared_cookie, session_cookie, session_token
 from octavo.model.access.account import Address, parse_address
 from octavo.model.label import device_of
@@ -246,7 +245,7 @@ class AuthOperations:
         problems=(
             *AUTH_PROBLEMS,
             NotSignedIn,
-            *refused_with(ConsentDue),
+            ConsentDue,
             AccountLocked,
             *STORE_PROBLEMS,
         ),

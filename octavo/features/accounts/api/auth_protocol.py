@@ -115,7 +115,7 @@ def protocol_errors(*, enabled: bool = True) -> Iterator[None]:
             yield
     except Problem as problem:
         if enabled:
-            problem.members.setdefault("message", problem.detail)
+            problem.own_members.setdefault("message", problem.detail)
         raise
 
 

@@ -29,7 +29,6 @@ from octavo.http.contract.contract_model import (
 )
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.fields import label
-from octavo.http.refusals import refused_with
 from octavo.model.access.access_limits import AccessLimits, parse_scopes
 from octavo.model.access.account import KeyId
 from octavo.model.files.path import check_path
@@ -133,7 +132,7 @@ class KeyOperations:
         "25 keys, including expired ones.",
         security=Security.SESSION_OR_KEY,
         status=201,
-        problems=refused_with(TooManyKeys),
+        problems=(TooManyKeys,),
         body=json_body(ApiKeyCreateInput, limit=_LONGEST_BODY),
         rate=GRANTS,
     )

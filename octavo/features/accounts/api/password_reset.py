@@ -15,7 +15,6 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
 from octavo.http.pages.redirects import is_external_redirect
-from octavo.http.refusals import refused_with
 from octavo.model.access.account import parse_address
 
 _LONGEST_BODY = 16_384
@@ -109,7 +108,7 @@ class PasswordResetOperations:
         "invitation for its address from an administrator or a command; later ones keep them. The "
         "header `origin` must be that of this installation.",
         security=Security.NONE,
-        problems=(*AUTH_PROBLEMS, *refused_with(InvalidResetToken), *STORE_PROBLEMS),
+        problems=(*AUTH_PROBLEMS, InvalidResetToken, *STORE_PROBLEMS),
         body=protocol_body(AuthPasswordReset, limit=_LONGEST_BODY),
         rate="password-reset",
         finish_when_client_leaves=True,

@@ -9,7 +9,7 @@ from octavo.features.accounts.rules.refusal import InvalidResetToken
 from octavo.http.pages.form_errors import form_errors_of
 from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor
 from octavo.http.pages.responses import SIGN_IN, redirect, show
-from octavo.http.refusals import REFUSALS, refusals_as_problems
+from octavo.http.refusals import refusals_as_problems
 
 FORGOTTEN = "/forgot-password"
 RESET = "/reset-password"
@@ -52,7 +52,7 @@ def add_password_reset_pages(site: PageRegistry, opens: ResetOpens) -> None:
         body = {"newPassword": given.get("newPassword", ""), "token": token}
         try:
             await visitor.api.call("POST", "/api/auth/reset-password", body)
-        except REFUSALS[InvalidResetToken.code] as problem:
+        except InvalidResetToken as problem:
             return await show("reset_closed.html", status=problem.status)
         except Problem as problem:
             return await show("reset_password.html", trouble=form_errors_of(problem), token=token)

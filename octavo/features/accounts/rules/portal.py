@@ -2,7 +2,7 @@
 
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
-from octavo_rules.refusal import DomainError
+from octavo_rules.problems import NotFound
 
 TOKEN_SECONDS = 60.0
 """Seconds for which a portal token is valid (specification, "Limits")."""
@@ -11,22 +11,16 @@ LONGEST_PAGE = 50
 """Characters of the name of a page."""
 
 
-class PortalMissing(DomainError):
+class PortalMissing(NotFound):
     """The portal has no page with this name, or there is no portal."""
 
-    code = "not_found"
-
-    def __init__(self) -> None:
-        super().__init__("The account portal of this installation has no such page.")
+    detail = "The account portal of this installation has no such page."
 
 
-class PortalTokenUnusable(DomainError):
+class PortalTokenUnusable(NotFound):
     """The portal token is unknown, used or expired, or its account can't sign in any more."""
 
-    code = "not_found"
-
-    def __init__(self) -> None:
-        super().__init__("The portal token is not valid: it works once, for 60 seconds.")
+    detail = "The portal token is not valid: it works once, for 60 seconds."
 
 
 def with_token(address: str, token: str) -> str:

@@ -2,7 +2,7 @@
 
 ::
 
-    DomainError
+    Problem
      ├ InvalidCredentials    wrong address or password
      ├ InvitationUnusable    the invitation can't be used
      ├ InvitationMissing     there is no such invitation
@@ -21,116 +21,100 @@
         └ PasswordQueueFull  the server checks as many passwords as it can
 """
 
-from octavo_rules.refusal import DomainError
+from octavo_rules.problems import CredentialRefused, Forbidden, NotFound, Problem
 
 from octavo.features.accounts.rules.session import MAX_KEYS
 
 
-class InvalidCredentials(DomainError):
+class InvalidCredentials(CredentialRefused):
     """The address or the password is wrong; the refusal does not reveal which."""
 
-    code = "credential_refused"
-
-    def __init__(self) -> None:
-        super().__init__("No account has this address and this password.")
+    detail = "No account has this address and this password."
 
 
-class InvitationUnusable(DomainError):
+class InvitationUnusable(NotFound):
     """The invitation is unknown, used, expired, revoked, or for another address."""
 
-    code = "not_found"
-
-    def __init__(self) -> None:
-        super().__init__("The invitation is not valid. Ask the person who invited you for another.")
+    detail = "The invitation is not valid. Ask the person who invited you for another."
 
 
-class InvitationMissing(DomainError):
+class InvitationMissing(NotFound):
     """There is no invitation with this id."""
 
-    code = "not_found"
-
-    def __init__(self) -> None:
-        super().__init__("There is no such invitation.")
+    detail = "There is no such invitation."
 
 
-class AddressTaken(DomainError):
+class AddressTaken(Problem):
     """Another account has the address."""
 
-    code = "address_taken"
+    status, code = 409, "address_taken"
+    summary = "Another account has this address."
+    remedy = "Sign in to that account, or choose another address. The invitation is still open."
+    detail = "There is an account with this address: sign in instead."
 
-    def __init__(self) -> None:
-        super().__init__("There is an account with this address: sign in instead.")
 
-
-class InvalidResetToken(DomainError):
+class InvalidResetToken(Problem):
     """The token to choose a new password is unknown, used or expired."""
 
-    code = "invalid_token"
+    status, code = 400, "invalid_token"
+    summary = "The link to choose a new password is not valid."
+    remedy = "A link works once, and for an hour. Request another one, and use the newest message."
+    detail = "The link is not valid any more: request another."
 
-    def __init__(self) -> None:
-        super().__init__("The link is not valid any more: request another.")
 
-
-class NotAdministrator(DomainError):
+class NotAdministrator(Forbidden):
     """The account of the caller is not an enabled administrator."""
 
-    code = "forbidden"
-
-    def __init__(self) -> None:
-        super().__init__("This requires an administrator of the installation.")
+    detail = "This requires an administrator of the installation."
 
 
-class LastAdministrator(DomainError):
+class LastAdministrator(Problem):
     """The installation would be left without an enabled administrator."""
 
-    code = "last_administrator"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "This is the last enabled administrator: make another account an administrator first."
-        )
+    status, code = 409, "last_administrator"
+    summary = "The installation would be left without an enabled administrator."
+    remedy = "Make another account an administrator first."
+    detail = "This is the last enabled administrator: make another account an administrator first."
 
 
-class ControlsChanged(DomainError):
+class ControlsChanged(Problem):
     """The controls of the account have changed since they were read."""
 
-    code = "controls_changed"
+    status, code = 409, "controls_changed"
+    summary = "The controls of the account have changed since they were read."
+    remedy = "Read the account again, and repeat the change with the revision of its controls."
 
     def __init__(self, revision: int) -> None:
         super().__init__(f"The controls have the revision {revision} now: read them again.")
 
 
-class TooManyKeys(DomainError):
+class TooManyKeys(Problem):
     """The account has the maximum number of keys."""
 
-    code = "too_many_keys"
+    status, code = 409, "too_many_keys"
+    summary = "The account has the maximum number of keys."
+    remedy = "Revoke a key that is no longer used; expired keys count as well."
+    detail = f"An account has at most {MAX_KEYS} keys: revoke one first."
 
-    def __init__(self) -> None:
-        super().__init__(f"An account has at most {MAX_KEYS} keys: revoke one first.")
 
-
-class TooManyInvitations(DomainError):
+class TooManyInvitations(Problem):
     """The workspace, or the installation, has the maximum number of open invitations."""
 
-    code = "too_many_invitations"
+    status, code = 409, "too_many_invitations"
+    summary = "The maximum number of invitations is open."
+    remedy = "Revoke an invitation that is no longer needed, or wait until one is used or expires."
 
     def __init__(self, maximum: int) -> None:
         super().__init__(f"At most {maximum:,} invitations may be open: revoke one first.")
 
 
-class NoSuchSession(DomainError):
+class NoSuchSession(NotFound):
     """The account has no such session; sessions of other accounts are not distinguished."""
 
-    code = "not_found"
-
-    def __init__(self) -> None:
-        super().__init__("The account has no such session.")
+    detail = "The account has no such session."
 
 
-class NoSuchKey(DomainError):
+class NoSuchKey(NotFound):
     """The account has no such key; keys of other accounts are not distinguished."""
 
-    code = "not_found"
-
-    def __init__(self) -> None:
-        super().__init__("The account has no such key.")
+    detail = "The account has no such key."

@@ -36,7 +36,6 @@ from octavo.http.contract.contract_model import (
 )
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
-from octavo.http.refusals import refused_with
 from octavo.model.access.account import Role, State
 from octavo.model.label import parse_label
 from octavo.model.usage import MonthlyLimit, StorageLimit
@@ -176,7 +175,7 @@ class AdministrationOperations:
         "disabled. A former administrator's invitations end. Controls are changed with the "
         "revision that was read.",
         security=Security.SESSION_OR_KEY,
-        problems=(NotFound, *refused_with(LastAdministrator, ControlsChanged)),
+        problems=(NotFound, LastAdministrator, ControlsChanged),
         body=json_body(AccountUpdateInput, limit=_LONGEST_BODY),
         finish_when_client_leaves=True,
     )
@@ -209,7 +208,7 @@ class AdministrationOperations:
         description="Requires an administrator of the installation. What happens to its "
         "workspaces is described at removeOwnAccount.",
         security=Security.SESSION_OR_KEY,
-        problems=(NotFound, *refused_with(LastAdministrator)),
+        problems=(NotFound, LastAdministrator),
         finish_when_client_leaves=True,
     )
     async def remove_account(self, call: Call, path: AccountPath) -> Removed:

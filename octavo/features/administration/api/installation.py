@@ -9,7 +9,6 @@ from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
-from octavo.http.refusals import refused_with
 
 _LONGEST_BODY = 4_096
 
@@ -67,7 +66,10 @@ class InstallationOperations:
         description="Requires an administrator of the installation. The settings of the server "
         "may determine the policy. An open one requires a mail server and legal documents.",
         security=Security.SESSION_OR_KEY,
-        problems=refused_with(SettingLocked, SettingRequired),
+        problems=(
+            SettingLocked,
+            SettingRequired,
+        ),
         body=json_body(InstallationUpdateInput, limit=_LONGEST_BODY),
     )
     async def update_installation(

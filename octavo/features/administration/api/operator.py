@@ -26,7 +26,6 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import REMOVED, ContractModel, Identifier, Removed
 from octavo.http.contract.operation import Security, operation
 from octavo.http.fields import EmailAddress
-from octavo.http.refusals import refused_with
 from octavo.model.access.account import State, parse_address
 
 _LONGEST_BODY = 8_192
@@ -115,7 +114,7 @@ class OperatorOperations:
         description=f"{_NO_CONTENT} The change names the revision that was read; with another, "
         "nothing changes. The last enabled administrator can't be locked.",
         security=Security.OPERATOR,
-        problems=(NotFound, *refused_with(ControlsChanged, LastAdministrator)),
+        problems=(NotFound, ControlsChanged, LastAdministrator),
         body=json_body(AccountControlsInput, limit=_LONGEST_BODY),
         rate="operator",
         finish_when_client_leaves=True,
@@ -141,7 +140,7 @@ class OperatorOperations:
         description="What happens to its workspaces is described at removeOwnAccount. Its id and "
         "the time are kept.",
         security=Security.OPERATOR,
-        problems=(NotFound, *refused_with(LastAdministrator)),
+        problems=(NotFound, LastAdministrator),
         rate="operator",
         finish_when_client_leaves=True,
     )

@@ -42,8 +42,8 @@ class ImportStopped(TemporaryProblem):
             f"The import was stopped; files imported until then: {files}. Complete it again: it"
             " goes on after them.",
             retry_after=_RETRY_SECONDS,
+            members={"files": files},
         )
-        self.members["files"] = files
 
 
 ARCHIVE_JOB_PROBLEMS: tuple[type[Problem], ...] = (OwnArchiveJobRunning, TooManyArchiveJobs)

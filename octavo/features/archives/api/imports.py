@@ -5,7 +5,7 @@ from functools import partial
 from typing import Annotated, Literal
 
 from octavo_rules.identity import WRITE
-from octavo_rules.problems import NotFound, StorageFull
+from octavo_rules.problems import NotFound
 from pydantic import Field
 
 from octavo.access.workspaces import Access
@@ -21,7 +21,6 @@ from octavo.features.archives.rules import (
     TooManyImports,
 )
 from octavo.features.archives.sql import StoredImport
-from octavo.features.usage.api import StorageBusy
 from octavo.http.contract.bodies import BodyStream, json_body, raw_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -34,8 +33,7 @@ from octavo.http.contract.contract_model import (
 )
 from octavo.http.contract.operation import Security, operation
 from octavo.http.file_schemas import WorkspacePath
-from octavo.http.refusals import refused_with
-from octavo.model.usage import ImportWithoutRoom, StorageLimitReached
+from octavo.model.usage import StorageLimitReached, WriteLimitReached
 from octavo.store.blobs.blob_store import digest_of_key
 
 TRANSFER_SECONDS = 60.0
@@ -43,8 +41,6 @@ TRANSFER_SECONDS = 60.0
 COMPLETION_SECONDS = 6 * 3600.0
 """Seconds that a client can wait for the result; the import itself has no limit."""
 _SHORT_BODY = 4096
-_ROOM_SECONDS = 3600.0
-"""Seconds after which an import is worth another try that found no storage."""
 
 
 class StartImportInput(ContractModel):
@@ -155,7 +151,7 @@ class ImportOperations:
         security=Security.SESSION_OR_KEY,
         scope=WRITE,
         status=201,
-        problems=(NotFound, *refused_with(TooManyImports, ArchiveHasTooManyBytes)),
+        problems=(NotFound, TooManyImports, ArchiveHasTooManyBytes),
         body=json_body(StartImportInput, limit=_SHORT_BODY),
     )
     async def start_workspace_import(
@@ -177,8 +173,10 @@ class ImportOperations:
         scope=WRITE,
         problems=(
             NotFound,
-            *refused_with(ImportNotOpen, ArchiveHasTooManyBytes, StorageLimitReached),
-            StorageBusy,
+            ImportNotOpen,
+            ArchiveHasTooManyBytes,
+            StorageLimitReached,
+            WriteLimitReached,
         ),
         body=raw_body("application/octet-stream", limit=PART_SIZE),
         time=TRANSFER_SECONDS,
@@ -223,12 +221,13 @@ class ImportOperations:
         scope=WRITE,
         problems=(
             NotFound,
-            *refused_with(
-                PathsTaken, ArchiveUnacceptable, ArchiveHasTooManyFiles, ArchiveHasTooManyBytes
-            ),
+            PathsTaken,
+            ArchiveUnacceptable,
+            ArchiveHasTooManyFiles,
+            ArchiveHasTooManyBytes,
             *ARCHIVE_JOB_PROBLEMS,
             ImportStopped,
-            StorageBusy,
+            WriteLimitReached,
         ),
         time=COMPLETION_SECONDS,
     )
@@ -238,13 +237,9 @@ class ImportOperations:
         """Import an archive."""
         caller, workspace_id = await self._access.member(call, path.workspace_id, "write")
         permit = partial(self._access.check_later, workspace_id, caller, "write")
-        try:
-            result = await self._imports.complete(
-                workspace_id, caller.account_id, path.import_id, permit
-            )
-        except ImportWithoutRoom as refusal:
-            raise StorageFull(refusal.detail, retry_after=_ROOM_SECONDS) from None
-        return _result(result)
+        return _result(
+            await self._imports.complete(workspace_id, caller.account_id, path.import_id, permit)
+        )
 
     @operation(
         id="abortWorkspaceImport",

@@ -24,7 +24,6 @@ from octavo.features.files.api.note_texts import RevisionTexts
 from octavo.features.images import sql as uploads
 from octavo.features.images.sql import UploaderGone
 from octavo.features.images.uploading import ImageUploads
-from octavo.features.usage.api import StorageBusy
 from octavo.http.contract.bodies import MultipartStream, Part, json_body, multipart_body
 from octavo.http.contract.bodies.raw_body import BYTES
 from octavo.http.contract.call import Call
@@ -40,12 +39,11 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.reply import Reply
 from octavo.http.fields import PathText
 from octavo.http.file_schemas import FileChangeSchema, WorkspacePath
-from octavo.http.refusals import refused_with
 from octavo.model.files.changeset import AttachImage
 from octavo.model.files.image import ObjectId, UnacceptableImage, UploadedImage, UploadMissing
 from octavo.model.image_limits import MAX_BYTES
 from octavo.model.refusal import MutationReused
-from octavo.model.usage import StorageLimitReached
+from octavo.model.usage import StorageLimitReached, WriteLimitReached
 from octavo.store import Store
 
 
@@ -186,7 +184,7 @@ class AttachmentOperations:
         security=Security.SESSION_OR_KEY,
         scope=WRITE,
         status=201,
-        problems=(NotFound, *refused_with(UnacceptableImage, StorageLimitReached), StorageBusy),
+        problems=(NotFound, UnacceptableImage, StorageLimitReached, WriteLimitReached),
         body=multipart_body(limit=MAX_BYTES + _FORM_BYTES, schema=_FORM),
         time=TRANSFER_SECONDS,
         renews_time=True,
@@ -248,7 +246,8 @@ class AttachmentOperations:
             *COMMON_PROBLEMS,
             *PATH_PROBLEMS,
             *HEAD_PROBLEMS,
-            *refused_with(InvalidContent, MutationReused),
+            InvalidContent,
+            MutationReused,
         ),
         body=json_body(FinalizeAttachmentInput, limit=_SHORT_BODY),
     )

@@ -20,11 +20,11 @@ from octavo.actors.workspace.messages import (
 )
 from octavo.http.contract.call import Call
 from octavo.http.contract.in_process import OF_PAGE
-from octavo.http.refusals import IfMatchRequired
 from octavo.model.etag import one_strong_tag, parse_entity_tags
 from octavo.model.files.changeset import ChangeOperation, Changeset, fingerprint
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.revision import Origin
+from octavo.model.refusal import HeadNotNamed
 
 Workspaces = Directory[WorkspaceId, WorkspaceMessage]
 
@@ -134,10 +134,10 @@ def visible_receipt(call: Call, receipt: Receipt) -> Receipt:
 def expected_heads(if_match: str | None) -> frozenset[str]:
     """Return the revisions in the strong entity tags of ``if-match`` (RFC 9110 13.1.1).
 
-    Raises `IfMatchRequired` when it is missing or ``*``, and `InvalidRequest` when it is invalid.
+    Raises `HeadNotNamed` when it is missing or ``*``, and `InvalidRequest` when it is invalid.
     """
     if if_match is None:
-        raise IfMatchRequired
+        raise HeadNotNamed
     only = one_strong_tag(if_match)
     if only is not None:
         return frozenset((only,))
@@ -146,7 +146,7 @@ def expected_heads(if_match: str | None) -> frozenset[str]:
     except ValueError as error:
         raise InvalidRequest(errors=[("/headers/if-match", f"This {error}.")]) from None
     if tags.anything:
-        raise IfMatchRequired(
+        raise HeadNotNamed(
             "Name the head that you change by its entity tag: with *, you would overwrite what"
             " you have not seen."
         )

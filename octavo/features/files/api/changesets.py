@@ -34,7 +34,7 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.slices import converted
 from octavo.http.fields import MarkdownText, PathText
 from octavo.http.file_schemas import ChangesetResultSchema, WorkspacePath, changeset_result
-from octavo.http.refusals import CHANGE_PROBLEMS, refused_with
+from octavo.http.refusals import CHANGE_PROBLEMS
 from octavo.http.sync_protocol import SyncProtocol, UnsupportedProtocol, check_protocol
 from octavo.model.files.changeset import (
     MAX_OPERATIONS,
@@ -190,7 +190,8 @@ class ChangesetOperations:
         confinable=True,
         problems=(
             *CHANGE_PROBLEMS,
-            *refused_with(TooManyFiles, HeadNotNamed),
+            TooManyFiles,
+            HeadNotNamed,
             UnsupportedProtocol,
         ),
         body=json_body(ChangesetInput, limit=LONGEST_CHANGE),

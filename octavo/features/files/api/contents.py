@@ -14,7 +14,7 @@ from octavo.features.files.api.files import FilePath
 from octavo.features.images.sql import StoredContent, content_of
 from octavo.features.images.thumbnails import MEDIA_TYPE as THUMBNAIL_TYPE
 from octavo.features.images.thumbnails import Thumbnails
-from octavo.features.usage.api import METERED, MeteredChunks, Metering, StorageBusy, memory_of
+from octavo.features.usage.api import METERED, MeteredChunks, Metering, memory_of
 from octavo.http.blob_stream import (
     ByteRange,
     RangeNotSatisfiable,
@@ -30,12 +30,11 @@ from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.memory_budget import COUNTED
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.reply import NoBytes, NotModified, Stream
-from octavo.http.refusals import refused_with
 from octavo.model.etag import entity_tag
 from octavo.model.files.image import MEDIA_TYPES
 from octavo.model.files.revision import Revision
 from octavo.model.refusal import FilePurged
-from octavo.model.usage import Amount
+from octavo.model.usage import Amount, WriteLimitReached
 from octavo.store import Store
 from octavo.store.blobs import BlobKey, BlobMissing, BlobStore
 from octavo.store.queries import files
@@ -123,9 +122,9 @@ class ContentOperations:
         problems=(
             NotFound,
             RangeNotSatisfiable,
-            *refused_with(FilePurged),
+            FilePurged,
             *METERED,
-            StorageBusy,
+            WriteLimitReached,
         ),
         time=TRANSFER_SECONDS,
         renews_time=True,

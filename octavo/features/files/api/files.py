@@ -6,7 +6,7 @@ from typing import Annotated
 from octavo_rules.changes import PurgeFile
 from octavo_rules.identity import WRITE, FileId, RevisionId
 from octavo_rules.problems import InvalidRequest, NotFound, Problem
-from octavo_rules.refusal import InvalidContent
+from octavo_rules.refusal import DocumentTooLarge, InvalidContent
 from pydantic_core import MISSING
 
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter, expected_heads
@@ -24,7 +24,7 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.reply import Reply
 from octavo.http.fields import ExpectedHead, MarkdownText, PathText
 from octavo.http.file_schemas import FileChangeSchema, WorkspacePath, file_change
-from octavo.http.refusals import NOTE_TOO_LARGE, IfMatchRequired, WorkspaceBusy, refused_with
+from octavo.http.refusals import WorkspaceBusy
 from octavo.model.etag import entity_tag
 from octavo.model.files.changeset import (
     ChangeOperation,
@@ -39,6 +39,7 @@ from octavo.model.refusal import (
     FileLive,
     FilePurged,
     HeadMoved,
+    HeadNotNamed,
     InvalidGraph,
     InvalidPath,
     MutationReused,
@@ -52,11 +53,19 @@ LONGEST_CHANGE = 8 * 1024 * 1024
 """Maximum size in bytes of a request body with text."""
 ETAG = {"etag": "The entity tag of the accepted head, for if-match."}
 _SHORT_BODY = 16_384
-COMMON_PROBLEMS: tuple[type[Problem], ...] = (NotFound, *refused_with(FilePurged), WorkspaceBusy)
+COMMON_PROBLEMS: tuple[type[Problem], ...] = (NotFound, FilePurged, WorkspaceBusy)
 # The problems of a path, of a text, and of an expected head.
-PATH_PROBLEMS = refused_with(PathConflict, InvalidPath, InvalidGraph)
-_TEXT_PROBLEMS = refused_with(InvalidContent, UnrenderableNote, StorageLimitReached)
-HEAD_PROBLEMS = (*refused_with(HeadMoved), IfMatchRequired)
+PATH_PROBLEMS = (
+    PathConflict,
+    InvalidPath,
+    InvalidGraph,
+)
+_TEXT_PROBLEMS = (
+    InvalidContent,
+    UnrenderableNote,
+    StorageLimitReached,
+)
+HEAD_PROBLEMS = (HeadMoved, HeadNotNamed)
 LINKS_WITHOUT_PATH = "Links are rewritten when a file moves: give its path, too."
 UNASSIGNED = FileId("")
 """Placeholder for an id that the server chooses."""
@@ -139,10 +148,11 @@ class FileOperations:
         problems=(
             *COMMON_PROBLEMS,
             *PATH_PROBLEMS,
-            *refused_with(FileExists, MutationReused),
+            FileExists,
+            MutationReused,
             *_TEXT_PROBLEMS,
         ),
-        body=json_body(CreateFileInput, limit=LONGEST_CHANGE, too_large=NOTE_TOO_LARGE),
+        body=json_body(CreateFileInput, limit=LONGEST_CHANGE, too_large=DocumentTooLarge),
     )
     async def create_file(
         self, call: Call, path: WorkspacePath, body: CreateFileInput
@@ -171,9 +181,10 @@ class FileOperations:
             *PATH_PROBLEMS,
             *HEAD_PROBLEMS,
             *_TEXT_PROBLEMS,
-            *refused_with(MutationReused, TooManyFiles),
+            MutationReused,
+            TooManyFiles,
         ),
-        body=json_body(UpdateFileInput, limit=LONGEST_CHANGE, too_large=NOTE_TOO_LARGE),
+        body=json_body(UpdateFileInput, limit=LONGEST_CHANGE, too_large=DocumentTooLarge),
     )
     async def update_file(
         self, call: Call, path: FilePath, headers: IfMatch, body: UpdateFileInput
@@ -229,7 +240,8 @@ class FileOperations:
             *PATH_PROBLEMS,
             *HEAD_PROBLEMS,
             *_TEXT_PROBLEMS,
-            *refused_with(FileLive, MutationReused),
+            FileLive,
+            MutationReused,
         ),
         body=json_body(RestoreFileInput, limit=_SHORT_BODY),
     )
@@ -269,7 +281,7 @@ class FileOperations:
         "again.",
         security=Security.SESSION_OR_KEY,
         headers=ETAG,
-        problems=(*COMMON_PROBLEMS, *refused_with(FileLive, MutationReused)),
+        problems=(*COMMON_PROBLEMS, FileLive, MutationReused),
         body=json_body(PurgeFileInput, limit=_SHORT_BODY),
     )
     async def purge_file(

@@ -6,8 +6,7 @@ from typing import NamedTuple, TypeVar
 
 from octavo_rules.content import NoteText, note_text
 from octavo_rules.identity import FileId, MutationId, RevisionId, WorkspaceId
-from octavo_rules.problems import InvalidRequest
-from octavo_rules.refusal import DomainError
+from octavo_rules.problems import InvalidRequest, Problem
 from pydantic_core import MISSING
 
 from octavo.access.workspaces import Access
@@ -58,7 +57,7 @@ def text_of(text: str, file_id: FileId | None = None) -> NoteText:
     try:
         check_renderable(text)
         return note_text(text)
-    except DomainError as refusal:
+    except Problem as refusal:
         refusal.file_id = file_id
         raise
 

@@ -44,7 +44,7 @@ from octavo.http.file_schemas import (
     revision_document,
     workspace_file,
 )
-from octavo.http.refusals import WorkspaceBusy, refused_with
+from octavo.http.refusals import WorkspaceBusy
 from octavo.model.etag import entity_tag
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.revision import Revision
@@ -224,7 +224,7 @@ class ReadingOperations:
         scope=READ,
         confinable=True,
         headers=ETAG,
-        problems=(NotFound, *refused_with(FilePurged), WorkspaceBusy, *METERED),
+        problems=(NotFound, FilePurged, WorkspaceBusy, *METERED),
     )
     async def get_file(
         self, call: Call, path: FilePath, query: ContentQuery, headers: IfNoneMatch
@@ -355,7 +355,7 @@ class ReadingOperations:
         security=Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
-        problems=(NotFound, *refused_with(FilePurged), *METERED),
+        problems=(NotFound, FilePurged, *METERED),
     )
     async def get_revision(self, call: Call, path: RevisionPath) -> WorkspaceFile:
         """Return a revision with its text."""
@@ -384,7 +384,7 @@ class ReadingOperations:
         security=Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
-        problems=(NotFound, *refused_with(TooManyFiles), WorkspaceBusy, *METERED),
+        problems=(NotFound, TooManyFiles, WorkspaceBusy, *METERED),
         body=json_body(ReadFilesInput, limit=_LONGEST_BODY),
         reads=True,
     )

@@ -5,7 +5,7 @@ from octavo_rules.changes import SaveNote
 from octavo_rules.documents.document import NOTHING
 from octavo_rules.documents.state_vector import LONG_BYTES, NO_CLIENTS, read_state_vector
 from octavo_rules.identity import WRITE, Epoch, FileId, WorkspaceId
-from octavo_rules.refusal import InvalidContent
+from octavo_rules.refusal import DocumentTooLarge, InvalidContent
 from pydantic_core import MISSING
 
 from octavo.actors.workspace.messages import HeadOf
@@ -18,7 +18,7 @@ from octavo.http.contract.contract_model import ContractModel, GivenBytes, Ident
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.reply import Reply
 from octavo.http.file_schemas import NoteSaveSchema, note_save
-from octavo.http.refusals import DOCUMENT_PROBLEMS, NOTE_TOO_LARGE, refused_with
+from octavo.http.refusals import DOCUMENT_PROBLEMS
 from octavo.model.etag import entity_tag
 from octavo.model.refusal import MutationReused
 from octavo.model.usage import Amount, StorageLimitReached
@@ -62,11 +62,13 @@ class SaveOperations:
         headers=ETAG,
         problems=(
             *COMMON_PROBLEMS,
-            *refused_with(MutationReused, InvalidContent, StorageLimitReached),
+            MutationReused,
+            InvalidContent,
+            StorageLimitReached,
             *DOCUMENT_PROBLEMS,
             *METERED,
         ),
-        body=json_body(SaveNoteInput, limit=LONGEST_CHANGE, too_large=NOTE_TOO_LARGE),
+        body=json_body(SaveNoteInput, limit=LONGEST_CHANGE, too_large=DocumentTooLarge),
     )
     async def save_note(
         self, call: Call, path: FilePath, body: SaveNoteInput

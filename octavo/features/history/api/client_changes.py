@@ -51,7 +51,7 @@ from octavo.http.file_schemas import (
     WorkspacePath,
     changeset_result,
 )
-from octavo.http.refusals import WorkspaceBusy, refused_with
+from octavo.http.refusals import WorkspaceBusy
 from octavo.model.files.receipt import Receipt
 from octavo.model.refusal import MutationReused, TooManyFiles, UnrenderableNote
 from octavo.model.usage import StorageLimitReached
@@ -209,7 +209,7 @@ class ClientChangeOperations:
         summary="Preview the undo of what a program changed",
         security=Security.SESSION_OR_KEY,
         scope=WRITE,
-        problems=(NotFound, *refused_with(TooManyFiles)),
+        problems=(NotFound, TooManyFiles),
     )
     async def get_undo(
         self, call: Call, path: WorkspacePath, query: UndoQuery
@@ -234,7 +234,10 @@ class ClientChangeOperations:
         scope=WRITE,
         problems=(
             NotFound,
-            *refused_with(TooManyFiles, MutationReused, UnrenderableNote, StorageLimitReached),
+            TooManyFiles,
+            MutationReused,
+            UnrenderableNote,
+            StorageLimitReached,
             WorkspaceBusy,
         ),
         body=json_body(UndoInput, limit=_LONGEST_BODY),

@@ -29,7 +29,6 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS
 from octavo.http.contract.reply import EncodedJson, encoded_json
 from octavo.http.file_schemas import RevisionDocument, revision_document
-from octavo.http.refusals import refused_with
 from octavo.model.files.confinement import Confinement
 from octavo.model.refusal import FilePurged
 from octavo.store import Store
@@ -141,7 +140,7 @@ class HistoryOperations:
         security=Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
-        problems=(NotFound, *refused_with(FilePurged, InvalidContent), *METERED),
+        problems=(NotFound, FilePurged, InvalidContent, *METERED),
     )
     async def diff_revisions(
         self, call: Call, path: FilePath, query: DiffQuery

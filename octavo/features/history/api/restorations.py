@@ -31,7 +31,6 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS, ListPage, PageQuery, read_cursor, split_page
 from octavo.http.fields import FolderPath
 from octavo.http.file_schemas import WorkspacePath
-from octavo.http.refusals import refused_with
 from octavo.model.refusal import MutationReused
 from octavo.store.queries.changesets import WorkspaceGone
 
@@ -247,7 +246,7 @@ class RestorationOperations:
         security=Security.SESSION_OR_KEY,
         scope=WRITE,
         status=201,
-        problems=(NotFound, *refused_with(MutationReused)),
+        problems=(NotFound, MutationReused),
         body=json_body(RestorationInput, limit=_LONGEST_BODY),
     )
     async def restore_workspace(

@@ -32,7 +32,6 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.fields import EmailAddress
 from octavo.http.file_schemas import WorkspacePath, WorkspaceSchema, workspace_document
-from octavo.http.refusals import refused_with
 from octavo.model import workspace
 from octavo.model.access.account import Address, Role, parse_address
 from octavo.model.workspace import AlreadyMember
@@ -143,7 +142,7 @@ class InvitationOperations:
         "workspace.",
         security=Security.SESSION_OR_KEY,
         status=201,
-        problems=(NotFound, *refused_with(TooManyInvitations)),
+        problems=(NotFound, TooManyInvitations),
         body=json_body(InvitationInput, limit=_LONGEST_BODY),
         rate=GRANTS,
     )
@@ -210,7 +209,7 @@ class InvitationOperations:
         description="An invitation that is unknown, used, expired, revoked, for another address or "
         "into no workspace is treated as missing. Without an account, register with it instead.",
         security=Security.SESSION_OR_KEY,
-        problems=(NotFound, *refused_with(AlreadyMember)),
+        problems=(NotFound, AlreadyMember),
         body=json_body(InvitationToken, limit=_LONGEST_BODY),
         finish_when_client_leaves=True,
     )
@@ -233,7 +232,7 @@ class InvitationOperations:
         "invitations into a workspace may be open.",
         security=Security.SESSION_OR_KEY,
         status=201,
-        problems=(NotFound, *refused_with(TooManyInvitations)),
+        problems=(NotFound, TooManyInvitations),
         body=json_body(WorkspaceInvitationInput, limit=_LONGEST_BODY),
         rate=GRANTS,
     )

@@ -22,7 +22,6 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.file_schemas import WorkspacePath
-from octavo.http.refusals import refused_with
 from octavo.model.workspace import LastOwner, Role, WorkspaceMember, grants
 
 _LONGEST_BODY = 4_096
@@ -101,7 +100,7 @@ class MemberOperations:
         "make nor change owners. To hand a workspace over, make the other member an owner, and "
         "then change your own role. A workspace always has an owner.",
         security=Security.SESSION_OR_KEY,
-        problems=(NotFound, *refused_with(LastOwner)),
+        problems=(NotFound, LastOwner),
         body=json_body(MemberUpdateInput, limit=_LONGEST_BODY),
         finish_when_client_leaves=True,
     )
@@ -128,7 +127,7 @@ class MemberOperations:
         description="Every member can leave, except the last owner. To remove another member "
         "requires the owner, or an administrator of the workspace, who can't remove owners.",
         security=Security.SESSION_OR_KEY,
-        problems=(NotFound, *refused_with(LastOwner)),
+        problems=(NotFound, LastOwner),
         finish_when_client_leaves=True,
     )
     async def remove_member(self, call: Call, path: MemberPath) -> Removed:

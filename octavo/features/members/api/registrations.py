@@ -26,7 +26,7 @@ from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.reply import Reply
 from octavo.http.fields import EmailAddress, label
-from octavo.http.refusals import refusals_as_problems, refused_with
+from octavo.http.refusals import refusals_as_problems
 from octavo.http.session_cookie import SET_COOKIE, session_cookie
 from octavo.model.access.account import LONGEST_NAME, Address, Preferences, parse_address
 from octavo.model.label import device_of, parse_label
@@ -92,7 +92,7 @@ class RegistrationOperations:
         "request accepts their versions in force.",
         security=Security.NONE,
         status=201,
-        problems=(*AUTH_PROBLEMS, *refused_with(ConsentDue, AddressTaken), *STORE_PROBLEMS),
+        problems=(*AUTH_PROBLEMS, ConsentDue, AddressTaken, *STORE_PROBLEMS),
         body=json_body(RegistrationInput, limit=_LONGEST_BODY),
         rate="registration",
         headers=SET_COOKIE,

@@ -13,7 +13,6 @@ from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
-from octavo.http.refusals import REFUSALS
 from octavo.model.workspace import LastOwner, Role, may_change_role
 
 ROLES: Mapping[Role, str] = {
@@ -23,7 +22,7 @@ ROLES: Mapping[Role, str] = {
     "reader": "Reader: reads notes",
 }
 """What a person may do in a role, the highest first."""
-_LAST_OWNER = REFUSALS[LastOwner.code]
+_LAST_OWNER = LastOwner
 _RULE = f"{HOME}/<uuid:workspace_id>"
 
 

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from octavo_rules.identity import RevisionId
 from octavo_rules.problems import NotFound, Problem
+from octavo_rules.refusal import DocumentTooLarge
 from quart import Response
 
 from octavo.features.notes.member_notes import NoteBody
@@ -46,7 +47,7 @@ from octavo.http.pages.long_texts import reservation
 from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.workspace_paths import LIST, path_of
-from octavo.http.refusals import NOTE_TOO_LARGE, refusals_as_problems
+from octavo.http.refusals import refusals_as_problems
 from octavo.model.etag import entity_tag
 from octavo.model.files.naming import written_path
 from octavo.model.files.path import NOTE_SUFFIX, check_path
@@ -429,7 +430,7 @@ def _trouble(problem: Problem) -> FormErrors:
     trouble = form_errors_of(problem)
     of_path = {"invalid_path", "path_conflict", "invalid_graph"}
     of_text = {"unrenderable_note", "invalid_content"}
-    if problem.code == NOTE_TOO_LARGE.code:
+    if problem.code == DocumentTooLarge.code:
         return replace(trouble, text="", fields={"text": _TOO_LONG})
     if problem.code in of_path:
         return replace(trouble, text="", fields={"path": trouble.text})

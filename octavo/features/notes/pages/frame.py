@@ -18,7 +18,7 @@ from octavo.http.pages.form_errors import FormErrors
 from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import report, show
 from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
-from octavo.http.refusals import REFUSALS, refusals_as_problems
+from octavo.http.refusals import refusals_as_problems
 from octavo.model.files.path import Kind
 from octavo.model.refusal import FilePurged
 from octavo.model.workspace import grants
@@ -39,7 +39,7 @@ WAYS: Mapping[str, str] = {
 }
 """How a revision was made, by its origin."""
 
-ERASED = REFUSALS[FilePurged.code]
+ERASED = FilePurged
 """The problem of a file that was erased for good."""
 NOUNS: Mapping[Kind, str] = {"note": "note", "attachment": "image"}
 """What a file is called, by its kind."""

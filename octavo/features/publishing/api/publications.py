@@ -44,7 +44,6 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.fields import FolderPath
 from octavo.http.file_schemas import WorkspacePath
-from octavo.http.refusals import refused_with
 from octavo.model.files.path import check_path
 from octavo.model.label import parse_label
 from octavo.model.refusal import InvalidPath
@@ -172,7 +171,7 @@ class PublicationOperations:
         "the installation say otherwise.",
         security=Security.SESSION_OR_KEY,
         status=201,
-        problems=(NotFound, *refused_with(TooManyLinks, InvalidPath)),
+        problems=(NotFound, TooManyLinks, InvalidPath),
         body=json_body(CreatePublishedLinkInput, limit=_LONGEST_BODY),
         rate=GRANTS,
     )

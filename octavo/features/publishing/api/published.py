@@ -16,7 +16,7 @@ from octavo.features.publishing.reports import ROUTE as REPORTS
 from octavo.features.publishing.reports import LinkReports
 from octavo.features.publishing.rules import LONGEST_NOTE, Reason
 from octavo.features.publishing.views import PublishedPages
-from octavo.features.usage.api import MeteredChunks, StorageBusy
+from octavo.features.usage.api import MeteredChunks
 from octavo.features.usage.meter import UsageMeter
 from octavo.http.blob_stream import content_disposition, open_blob, require_blob
 from octavo.http.conditional import IfNoneMatch
@@ -28,7 +28,7 @@ from octavo.http.contract.reply import HtmlPage, NoBytes, NotModified, Stream
 from octavo.http.contract.security_headers import READING_HEADERS
 from octavo.model.etag import entity_tag
 from octavo.model.files.image import MEDIA_TYPES
-from octavo.model.usage import Amount, DownloadLimitReached
+from octavo.model.usage import Amount, DownloadLimitReached, WriteLimitReached
 from octavo.store.blobs import BlobStore
 
 _LONGEST_PASSWORD_FORM = 8_192
@@ -198,7 +198,7 @@ class PublishedOperations:
             "x-robots-tag": "Search engines don't show it.",
         },
         media_types=MEDIA_TYPES,
-        problems=(PublishedRefusal, StorageBusy),
+        problems=(PublishedRefusal, WriteLimitReached),
         time=TRANSFER_SECONDS,
         renews_time=True,
     )

@@ -14,7 +14,7 @@ from octavo_rules.documents.state_vector import read_state_vector
 from octavo_rules.documents.structs import update_contents
 from octavo_rules.identity import Epoch, FileId, MutationId, Position, RevisionId
 from octavo_rules.merge import merged, shared
-from octavo_rules.refusal import DomainError
+from octavo_rules.problems import Problem
 
 from octavo_client.errors import ClientError, EpochMismatchError, ProblemError, UnexpectedResponse
 from octavo_client.response_model import Base64, ResponseModel, parse_response, to_json
@@ -347,5 +347,5 @@ def _stored(file: WorkspaceFileInfo) -> StoredDocument:
 def _validated() -> Iterator[None]:
     try:
         yield
-    except DomainError as refusal:
+    except Problem as refusal:
         raise UnexpectedResponse(refusal.detail) from refusal

@@ -1,6 +1,6 @@
-"""Problems: exceptions for every way in which an operation can refuse, with their responses.
+"""Problems: exceptions for every way in which a request can be refused, with their responses.
 
-A handler raises one, and the pipeline renders it in one place. The tree::
+Rules and handlers raise one, and the pipeline renders it in one place. The tree::
 
     Problem
     ├── InvalidRequest          400 invalid_request
@@ -21,7 +21,9 @@ A handler raises one, and the pipeline renders it in one place. The tree::
     ├── RateLimited             429 rate_limited
     ├── InternalError           500 internal_error
     ├── NotReady                503 not_ready
-    └── ServerBusy              503 server_busy
+    ├── ServerBusy              503 server_busy
+    ├── StorageUnavailable      503 storage_unavailable
+    └── StorageFull             507 storage_full
 
 Modules with refusals of their own define further leaves.
 """
@@ -29,6 +31,8 @@ Modules with refusals of their own define further leaves.
 import math
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple
+
+from octavo_rules.identity import FileId
 
 Header = tuple[bytes, bytes]
 
@@ -52,9 +56,10 @@ class Problem(Exception):
 
     A leaf defines ``status``, the stable ``code`` and the ``summary`` of the code for the contract
     document; ``remedy`` is shown on the page of the code; ``described_headers`` are the headers of
-    its own, and ``shape`` is the name of its schema, in the document. ``detail`` is for people;
-    ``members`` are extension members (RFC 9457 section 3.2), by their JSON names; ``headers`` are
-    sent with the response.
+    its own, and ``shape`` is the name of its schema, in the document. ``detail`` is for people: the
+    summary, unless the class or the instance has another. ``file_id`` is the file whose change was
+    refused, where that is known; ``members`` are extension members (RFC 9457 section 3.2), by their
+    JSON names; ``headers`` are sent with the response.
     """
 
     status: ClassVar[int]
@@ -63,6 +68,8 @@ class Problem(Exception):
     remedy: ClassVar[str] = ""
     described_headers: ClassVar[Mapping[str, DescribedHeader]] = {}
     shape: ClassVar[str] = "Problem"
+    detail: str = ""
+    file_id: FileId | None = None
 
     def __init__(
         self,
@@ -71,10 +78,36 @@ class Problem(Exception):
         members: Mapping[str, object] | None = None,
         headers: Sequence[Header] = (),
     ) -> None:
-        self.detail = self.summary if detail is None else detail
-        self.members = dict(members or {})
+        self.detail = (self.detail or self.summary) if detail is None else detail
+        self.own_members = dict(members or {})
         self.headers = tuple(headers)
         super().__init__(self.detail)
+
+    @property
+    def members(self) -> Mapping[str, object]:
+        """The extension members, with the file."""
+        named = {} if self.file_id is None else {"fileIds": [self.file_id]}
+        return {**named, **self.own_members}
+
+
+class TemporaryProblem(Problem):
+    """A temporary refusal; ``retry_after`` is in seconds and rounded up."""
+
+    retry_after: float = 1
+
+    def __init__(
+        self,
+        detail: str | None = None,
+        *,
+        retry_after: float | None = None,
+        members: Mapping[str, object] | None = None,
+        headers: Sequence[Header] = (),
+    ) -> None:
+        if retry_after is not None:
+            self.retry_after = retry_after
+        seconds = max(1, math.ceil(self.retry_after))
+        wait = (b"retry-after", b"%d" % seconds)
+        super().__init__(detail, members=members, headers=[wait, *headers])
 
 
 class InvalidRequest(Problem):
@@ -273,21 +306,14 @@ class AccountLocked(Problem):
     )
 
 
-class RateLimited(Problem):
-    """Too many attempts; ``retry_after`` is the number of seconds to wait.
-
-    ``busy``: they are those of others, and this one was not counted.
-    """
+class RateLimited(TemporaryProblem):
+    """Too many attempts."""
 
     status, code = 429, "rate_limited"
     summary = "Too many requests: nothing was changed. Try again later."
     remedy = (
         "Wait for the number of seconds in the header retry-after of the response, then try again."
     )
-
-    def __init__(self, detail: str | None = None, *, retry_after: int, busy: bool = False) -> None:
-        super().__init__(detail, headers=[(b"retry-after", b"%d" % retry_after)])
-        self.busy = busy
 
 
 class InternalError(Problem):
@@ -304,7 +330,7 @@ class InternalError(Problem):
     )
 
 
-class NotReady(Problem):
+class NotReady(TemporaryProblem):
     """The process does not accept work at present."""
 
     status, code = 503, "not_ready"
@@ -313,12 +339,10 @@ class NotReady(Problem):
         "Try again after the seconds in the header retry-after. If it lasts, the readiness report "
         "says what is missing."
     )
-
-    def __init__(self, detail: str, *, members: Mapping[str, object]) -> None:
-        super().__init__(detail, members=members, headers=[(b"retry-after", b"5")])
+    retry_after = 5
 
 
-class ServerBusy(Problem):
+class ServerBusy(TemporaryProblem):
     """The memory budget has no room for the request or its response, or a process for its work."""
 
     status, code = 503, "server_busy"
@@ -331,9 +355,6 @@ class ServerBusy(Problem):
         "send fewer large requests at the same time or request less in each, and read "
         "responses as they arrive."
     )
-
-    def __init__(self, detail: str | None = None) -> None:
-        super().__init__(detail, headers=[(b"retry-after", b"1")])
 
 
 PROBLEMS: tuple[type[Problem], ...] = (
@@ -360,14 +381,6 @@ PROBLEMS: tuple[type[Problem], ...] = (
 """The problems of this module, by status."""
 
 
-class TemporaryProblem(Problem):
-    """A temporary refusal; ``retry_after`` is in seconds and rounded up."""
-
-    def __init__(self, detail: str | None = None, *, retry_after: float) -> None:
-        seconds = max(1, math.ceil(retry_after))
-        super().__init__(detail, headers=[(b"retry-after", b"%d" % seconds)])
-
-
 class StorageUnavailable(TemporaryProblem):
     """The database can't be reached, or fails."""
 
@@ -386,6 +399,7 @@ class StorageFull(TemporaryProblem):
     status, code = 507, "storage_full"
     summary = "The service has no free space: nothing was changed."
     remedy = "The operator of the service must free space. Stored data can still be read."
+    retry_after = 30
 
 
 STORE_PROBLEMS: tuple[type[Problem], ...] = (StorageUnavailable, StorageFull)

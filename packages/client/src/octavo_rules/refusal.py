@@ -1,58 +1,63 @@
 """Refusals of changes that the client knows as well: of texts, and of updates of documents."""
 
-from typing import ClassVar
-
-from octavo_rules.identity import FileId
+from octavo_rules.problems import Problem
 
 
-class DomainError(Exception):
-    """A change that was not accepted and not applied.
-
-    Attributes:
-        code: the stable code of the problem, for programs.
-        detail: the error and its remedy, for people.
-        file_id: the file whose operation was refused; None if that is not known.
-    """
-
-    code: ClassVar[str]
-
-    def __init__(self, detail: str) -> None:
-        super().__init__(detail)
-        self.detail = detail
-        self.file_id: FileId | None = None
-
-
-class InvalidContent(DomainError):
+class InvalidContent(Problem):
     """The file can't have this content."""
 
-    code = "invalid_content"
+    status, code = 422, "invalid_content"
+    summary = "The file cannot have this content."
+    remedy = "The detail says what to leave out. Text is Unicode without NUL."
 
 
-class EpochMismatch(DomainError):
+class EpochMismatch(Problem):
     """The update is for another epoch of the note's document."""
 
-    code = "epoch_mismatch"
+    status, code = 409, "epoch_mismatch"
+    summary = "The document of the note has another epoch."
+    remedy = (
+        "Read the note with its document, without if-none-match, apply your edits to it, and save "
+        "them with its epoch. The note was not changed."
+    )
 
 
-class DocumentMalformed(DomainError):
+class DocumentMalformed(Problem):
     """The bytes are not an update."""
 
-    code = "document_malformed"
+    status, code = 422, "document_malformed"
+    summary = "The bytes are not an update of a Yjs document, or not a state vector."
+    remedy = (
+        "Send the output of Yjs (encodeStateAsUpdate and encodeStateVector, version 1) complete "
+        "and unchanged."
+    )
 
 
-class DocumentDependencyMissing(DomainError):
+class DocumentDependencyMissing(Problem):
     """The update refers to an insertion or a deletion that the document lacks."""
 
-    code = "document_dependency_missing"
+    status, code = 422, "document_dependency_missing"
+    summary = "The update refers to an insertion or a deletion that the document lacks."
+    remedy = (
+        "Send everything that the document lacks: read its state vector, and encode the update "
+        "against it."
+    )
 
 
-class DocumentUnsupported(DomainError):
+class DocumentUnsupported(Problem):
     """The update writes more than the text of the note."""
 
-    code = "document_unsupported"
+    status, code = 422, "document_unsupported"
+    summary = "The document of a note holds one text, named text, and nothing else."
+    remedy = "Remove formats, embeds and other types; the detail names what was found."
 
 
-class DocumentTooLarge(DomainError):
+class DocumentTooLarge(Problem):
     """The update, or the resulting document, exceeds a limit."""
 
-    code = "document_too_large"
+    status, code = 413, "document_too_large"
+    summary = "The note, or the update of it, is too large."
+    remedy = (
+        "Repeating the request does not help. Keep the text, split it into several notes, and "
+        "create these."
+    )

@@ -85,7 +85,7 @@ class Documents(Protocol):
     """The documents of the notes that a batch changes, with the changes planned so far."""
 
     def attempt(self) -> AbstractContextManager[None]:
-        """Roll back the changes made within the block if a `DomainError` leaves it."""
+        """Roll back the changes made within the block if a `Problem` leaves it."""
 
     def created(self, file_id: FileId, content_id: ContentId, content: NoteContent) -> None:
         """Record a new note, whose document is the insertion of its text."""
@@ -93,7 +93,7 @@ class Documents(Protocol):
     def merge(
         self, file_id: FileId, epoch: Epoch, update: bytes, epoch_next: Epoch
     ) -> NoteText | None:
-        """Apply an update to the document of a note and return its text; raises a `DomainError`.
+        """Apply an update to the document of a note and return its text; raises a `Problem`.
 
         Returns None if the update contained nothing new. The text may be the same after a change:
         text that was inserted and deleted again is still referred to by later updates. If the
