@@ -32,8 +32,6 @@ from octavo_rules.refusal import (
 )
 
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, NoWorkspace
-from octavo.features.archives.api.archive_problems import archive_problem
-from octavo.features.publishing.renderings import RenderingPostponed
 from octavo.model.refusal import (
     FileExists,
     FileLive,
@@ -141,14 +139,12 @@ def problem_of(error: Exception) -> Problem | None:
             return WorkspaceBusy()
         case WorkOutOfSpace():
             return StorageFull()
-        case RenderingPostponed():
-            return ServerBusy("The page could not be made in time. Try again in some seconds.")
         case WorkerFailed():
             return ServerBusy("A part of the service failed: nothing was changed. Try again.")
         case OutcomeUnknown():
             return WorkspaceBusy(OUTCOME_UNKNOWN)
         case _:
-            return archive_problem(error) or store_failure(error)
+            return store_failure(error)
 
 
 class refusals_as_problems:  # noqa: N801  # used like a function

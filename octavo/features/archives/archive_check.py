@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import trio
-from octavo_rules.problems import Problem
 
-from octavo.features.archives.rules import (
-    ArchiveHasTooManyBytes,
-    ArchiveHasTooManyFiles,
-    ArchiveUnacceptable,
-)
-from octavo.features.archives.worker import refusal, tasks
+from octavo.features.archives.worker import tasks
 from octavo.features.archives.worker.listing import ImportFolder, SliceOfListing, entries_in
+from octavo.features.archives.worker.refusal import (
+    ArchiveInvalid,
+    ArchiveTooLarge,
+    ArchiveTooManyFiles,
+)
 from octavo.model.image_limits import MAX_BYTES
 from octavo.render.limits import LIMITS
 from octavo.workers import RunWork, WorkerFailed, WorkerPool, WorkRefused, WorkTooLarge
@@ -40,11 +39,7 @@ MAX_SECONDS = 300
 WAIT_SECONDS = 1800.0
 """Seconds after which a worker is given up. It runs at low priority; allow for a busy machine."""
 
-_REFUSALS: dict[str, type[Problem]] = {
-    refusal.ArchiveInvalid.__name__: ArchiveUnacceptable,
-    refusal.ArchiveTooManyFiles.__name__: ArchiveHasTooManyFiles,
-    refusal.ArchiveTooLarge.__name__: ArchiveHasTooManyBytes,
-}
+_REFUSALS = {each.__name__: each for each in (ArchiveInvalid, ArchiveTooManyFiles, ArchiveTooLarge)}
 
 T = TypeVar("T")
 
@@ -131,7 +126,7 @@ class CheckedArchive:
 async def read_directory(run: RunWork, parts: list[str], folder: Path) -> SurveyedArchive:
     """Read the directory of the archive in ``parts``, and list its files in the empty ``folder``.
 
-    Raises `ArchiveUnacceptable`, `ArchiveHasTooManyFiles`, `ArchiveHasTooManyBytes`, and
+    Raises `ArchiveInvalid`, `ArchiveTooManyFiles`, `ArchiveTooLarge`, and
     `octavo.workers.WorkerFailed`. If cancelled, the process at work is killed.
     """
     limits: ArchiveLimits = {
@@ -147,7 +142,7 @@ async def read_directory(run: RunWork, parts: list[str], folder: Path) -> Survey
 async def check_archive(work: ArchiveWork, archive: SurveyedArchive) -> CheckedArchive:
     """Check every file of an archive, and write what is imported to its folder.
 
-    Raises `ArchiveUnacceptable`, and `octavo.workers.WorkerFailed`. If cancelled, the processes at
+    Raises `ArchiveInvalid`, and `octavo.workers.WorkerFailed`. If cancelled, the processes at
     work are killed.
     """
     check = _Check(work, archive)
@@ -234,14 +229,14 @@ class _Check:
         if reached < end:
             self._turns -= 1
             if self._turns < 0:
-                raise ArchiveUnacceptable(
+                raise ArchiveInvalid(
                     "Its files take too much time to check, compared with the size of the"
                     " archive: leave out large images, or import them one by one."
                 )
         return reached
 
 
-_REFUSING = (WorkRefused, WorkerFailed, ArchiveUnacceptable)
+_REFUSING = (WorkRefused, WorkerFailed, ArchiveInvalid)
 
 
 async def _refusing(check: Callable[[], Awaitable[T]]) -> T:
@@ -277,7 +272,7 @@ def _refusal_of(error: Exception) -> Exception:
         # Another ValueError is a mistake of the check.
         return WorkerFailed(f"{error.kind}: {error}") if kind is None else kind(str(error))
     if isinstance(error, WorkTooLarge):
-        return ArchiveUnacceptable(
+        return ArchiveInvalid(
             "A file of the archive takes too much time or memory to check: leave out large images,"
             " or import them one by one."
         )

@@ -15,7 +15,14 @@ from pathlib import Path
 import trio
 from greenroom import ActorError
 from octavo_rules.identity import WorkspaceId
-from octavo_rules.problems import Problem
+from octavo_rules.problems import (
+    AccountLocked,
+    Forbidden,
+    NotFound,
+    NotSignedIn,
+    Problem,
+    TemporaryProblem,
+)
 
 from octavo.actors.workspace.messages import CommitFailed, NoWorkspace
 from octavo.features.archives import sql as rows
@@ -62,18 +69,31 @@ _FAILURES = (
 """Failures of the service, not of the archive; others may have used up a limit meanwhile."""
 
 
-class ImportIncomplete(Exception):
+class ImportIncomplete(TemporaryProblem):
     """An import was stopped after a commit, by a failure or the loss of a permission.
 
     It can be completed again.
-
-    Attributes:
-        files: the number of files that were committed.
     """
 
+    status, code = 503, "import_incomplete"
+    summary = "The import was stopped: some files came in, the others did not."
+    remedy = (
+        "Complete the import again: it goes on after the files that came in, whose number is the "
+        "member files. The parts are kept."
+    )
+    retry_after = 10
+
     def __init__(self, files: int) -> None:
-        super().__init__(files)
+        super().__init__(
+            f"The import was stopped; files imported until then: {files}. Complete it again: it"
+            " goes on after them.",
+            members={"files": files},
+        )
         self.files = files
+
+
+_NOT_PERMITTED = (NotSignedIn, Forbidden, NotFound, AccountLocked)
+"""Refusals of the account, not of the archive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +160,8 @@ class ImportRunner:
             await store.write(rows.record_failure(given.import_id, None))
         try:
             return await self._run(given, permit)
+        except (ImportIncomplete, *_NOT_PERMITTED):
+            raise
         except Problem as refusal:
             failure = json.dumps({"code": refusal.code, "detail": refusal.detail})
             await store.write(rows.record_failure(given.import_id, failure))

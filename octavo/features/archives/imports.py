@@ -11,14 +11,8 @@ from octavo.features.archives import sql as rows
 from octavo.features.archives.import_commits import Permit
 from octavo.features.archives.import_run import ImportResult, ImportRunner, read_result
 from octavo.features.archives.job import ArchiveJobs, JobStopped
-from octavo.features.archives.rules import (
-    ArchiveHasTooManyBytes,
-    ArchiveUnacceptable,
-    ImportBegun,
-    ImportMissing,
-    ImportNotOpen,
-    TooManyImports,
-)
+from octavo.features.archives.rules import ImportBegun, ImportMissing, ImportNotOpen, TooManyImports
+from octavo.features.archives.worker.refusal import ArchiveInvalid, ArchiveTooLarge
 from octavo.features.images.blob_writer import BlobWriter
 from octavo.features.images.image_work import WrittenFile
 from octavo.features.usage.sql import room_for_part
@@ -84,10 +78,10 @@ class Imports:
     async def start(self, workspace_id: WorkspaceId, account_id: AccountId, size: int) -> str:
         """Start an import of an archive of ``size`` bytes, 0 if unknown; return its id.
 
-        Raises `TooManyImports`, and `ArchiveHasTooManyBytes` for one that does not fit into parts.
+        Raises `TooManyImports`, and `ArchiveTooLarge` for one that does not fit into parts.
         """
         if size > PART_SIZE * MAX_PARTS:
-            raise ArchiveHasTooManyBytes(
+            raise ArchiveTooLarge(
                 f"An archive may have at most {PART_SIZE * MAX_PARTS} bytes: import it in several."
             )
         import_id = self._new_id()
@@ -122,7 +116,7 @@ class Imports:
         Raises:
             ImportMissing, ImportNotOpen: no part can be added to it.
             ImportBegun: it has committed files of its archive, and this part is another.
-            ArchiveHasTooManyBytes: the part is too large.
+            ArchiveTooLarge: the part is too large.
             StorageLimitReached: the parts of all imports into the workspaces of an owner are larger
                 than the storage that it has left.
             WriteLimitReached: the installation may write no more objects in this month.
@@ -136,7 +130,7 @@ class Imports:
         async with self._staging.file(self._new_id()) as staged:
             async for chunk in chunks:
                 if staged.size + len(chunk) > PART_SIZE:
-                    raise ArchiveHasTooManyBytes(f"A part has at most {PART_SIZE} bytes.")
+                    raise ArchiveTooLarge(f"A part has at most {PART_SIZE} bytes.")
                 await staged.write(chunk)
             digest = await staged.finish()
             given = (import_id, number, digest, self._milliseconds(), self._expiry())
@@ -189,7 +183,7 @@ class Imports:
 
         Raises:
             ImportMissing: there is no such import.
-            ArchiveUnacceptable, ArchiveHasTooManyFiles, ArchiveHasTooManyBytes, PathsTaken: nothing
+            ArchiveInvalid, ArchiveTooManyFiles, ArchiveTooLarge, PathsTaken: nothing
                 was imported, and the parts are kept.
             ArchiveJobRunning, ArchiveJobsBusy, JobStopped: it can't be imported now.
             ImportWithoutRoom, WriteLimitReached: there is no room for its files, and none came in.
@@ -242,8 +236,8 @@ class Imports:
 
 def _check_parts(parts: tuple[rows.ImportPart, ...]) -> None:
     if not parts:
-        raise ArchiveUnacceptable("No part of the archive was sent.")
+        raise ArchiveInvalid("No part of the archive was sent.")
     numbers = {each.number for each in parts}
     missing = next(number for number in range(1, len(parts) + 2) if number not in numbers)
     if missing <= len(parts):
-        raise ArchiveUnacceptable(f"Part {missing} of the archive is missing: send it.")
+        raise ArchiveInvalid(f"Part {missing} of the archive is missing: send it.")

@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 import outcome
 import trio
 from octavo_rules.identity import AccountId
+from octavo_rules.problems import Problem, TemporaryProblem
 
 from octavo.features.archives.sql import (
     Taken,
@@ -47,16 +48,33 @@ async def free_slots_left(store: Store) -> None:
         _log.info("slots of archive jobs are freed later: %s", error)
 
 
-class ArchiveJobRunning(Exception):
+class ArchiveJobRunning(TemporaryProblem):
     """The account has an import or an export that runs."""
 
+    status, code = 429, "archive_job_running"
+    summary = "An import or an export of this account is running: one at a time is possible."
+    remedy = (
+        "Wait until it has finished; an import shows its progress. An import that was refused by "
+        "this can be completed later: its parts are kept."
+    )
+    retry_after = 10
 
-class ArchiveJobsBusy(Exception):
+
+class ArchiveJobsBusy(TemporaryProblem):
     """Too many imports and exports run."""
 
+    status, code = 503, "archive_jobs_busy"
+    summary = "Too many imports and exports are running: try again soon."
+    remedy = "Send the request again after the seconds in retry-after; parts of imports are kept."
+    retry_after = 10
 
-class JobStopped(Exception):
+
+class JobStopped(ArchiveJobsBusy):
     """The job was cancelled: by `cancel`, the end of the service, or the loss of its slot."""
+
+
+ARCHIVE_JOB_PROBLEMS: tuple[type[Problem], ...] = (ArchiveJobRunning, ArchiveJobsBusy)
+"""The problems of every operation that starts a job."""
 
 
 class _RunningJob(Generic[T]):

@@ -22,35 +22,6 @@ from octavo.model.files.path import (
 from octavo.model.refusal import PathConflict
 
 
-class ArchiveUnacceptable(Problem):
-    """The parts do not make one archive, or a file of it can't be imported."""
-
-    status, code = 422, "archive_invalid"
-    summary = "The archive cannot be imported: nothing was imported."
-    remedy = (
-        "The detail names the file of the archive and the reason. Correct the archive, and import "
-        "it again, or leave out the file."
-    )
-
-
-class ArchiveHasTooManyFiles(Problem):
-    """The archive has too many files."""
-
-    status, code = 422, "archive_too_many_files"
-    summary = "The archive has too many files."
-    remedy = "Divide it into several archives, and import each."
-
-
-class ArchiveHasTooManyBytes(Problem):
-    """The archive, or its files in total, have too many bytes."""
-
-    status, code = 413, "archive_too_large"
-    summary = "The archive, or a part of it, is too large."
-    remedy = (
-        "The detail says how large it may be. Divide it into several archives, and import each."
-    )
-
-
 class ImportMissing(NotFound):
     """There is no such import, or another account started it."""
 

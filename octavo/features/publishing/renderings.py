@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 
 import trio
+from octavo_rules.problems import ServerBusy
 from pydantic_core import from_json
 
 from octavo.access.ports import Clock, milliseconds
@@ -77,8 +78,10 @@ class TextGone(Exception):
     """The text is not that of the note any more."""
 
 
-class RenderingPostponed(Exception):
+class RenderingPostponed(ServerBusy):
     """The text could not be rendered for reasons that pass: try again soon."""
+
+    detail = "The page could not be made in time. Try again in some seconds."
 
 
 class _Making:

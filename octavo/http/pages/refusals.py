@@ -20,7 +20,7 @@ from quart import Response, g, request
 from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import MethodNotAllowed as NotOfThisMethod
 
-from octavo.features.archives.api.archive_problems import OwnArchiveJobRunning
+from octavo.features.archives.job import ArchiveJobRunning
 from octavo.features.oauth.api.oauth_problems import REQUEST_PROBLEMS
 from octavo.http.contract.application import report_refusal
 from octavo.http.contract.in_process import Api, Perform
@@ -56,7 +56,7 @@ _HEADINGS = {
 }
 _HEADINGS_OF_CODES = {
     DownloadLimitReached.code: "You have read as much as you may",
-    OwnArchiveJobRunning.code: "Something of yours is still running",
+    ArchiveJobRunning.code: "Something of yours is still running",
 }
 _OF_PROGRAMS = frozenset(kind.code for kind in REQUEST_PROBLEMS)
 _OF_WORKSPACE = re.compile(f"{HOME}/([0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})/.")

@@ -14,8 +14,8 @@ from octavo.features.archives.archive_check import (
     check_archive,
     read_directory,
 )
-from octavo.features.archives.rules import ArchiveUnacceptable
 from octavo.features.archives.worker import tasks
+from octavo.features.archives.worker.refusal import ArchiveInvalid
 from octavo.workers.worker import WorkRefused
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.inline_work import run_inline
@@ -89,12 +89,12 @@ async def test_archive_that_takes_too_long_is_refused(
 ) -> None:
     monkeypatch.setattr(tasks, "SECONDS_AT_ONCE", 0.0)
     monkeypatch.setattr(archive_check, "TURNS", 20)
-    with pytest.raises(ArchiveUnacceptable, match="too much time to check"):
+    with pytest.raises(ArchiveInvalid, match="too much time to check"):
         await check(tmp_path, Work(), 50)
 
 
 async def test_refusal_beside_a_cancellation_is_raised_with_it() -> None:
-    kind = next(each for each, of in archive_check._REFUSALS.items() if of is ArchiveUnacceptable)
+    kind = next(each for each, of in archive_check._REFUSALS.items() if of is ArchiveInvalid)
 
     async def refuse() -> None:
         raise WorkRefused(kind, "It has no notes.")
@@ -107,7 +107,7 @@ async def test_refusal_beside_a_cancellation_is_raised_with_it() -> None:
 
     with pytest.raises(BaseExceptionGroup) as raised, trio.CancelScope() as outer:
         await archive_check._refusing(fail_cancelled)
-    assert raised.group_contains(ArchiveUnacceptable)
+    assert raised.group_contains(ArchiveInvalid)
     assert not raised.group_contains(WorkRefused)
     assert outer.cancel_called
 

@@ -10,8 +10,8 @@ from octavo_rules.problems import AccountLocked, NotFound
 from octavo.access.caller import Caller
 from octavo.access.ports import Clock
 from octavo.access.workspaces import Access
-from octavo.features.archives.api.archive_problems import ARCHIVE_JOB_PROBLEMS
 from octavo.features.archives.exports import ExportFormat, Exports
+from octavo.features.archives.job import ARCHIVE_JOB_PROBLEMS
 from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.features.usage.api import METERED, Metering
 from octavo.http.blob_stream import content_disposition

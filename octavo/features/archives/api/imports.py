@@ -9,18 +9,16 @@ from octavo_rules.problems import NotFound
 from pydantic import Field
 
 from octavo.access.workspaces import Access
-from octavo.features.archives.api.archive_problems import ARCHIVE_JOB_PROBLEMS, ImportStopped
-from octavo.features.archives.import_run import ImportResult, read_result
+from octavo.features.archives.import_run import ImportIncomplete, ImportResult, read_result
 from octavo.features.archives.imports import MAX_PARTS, PART_SIZE, Imports
-from octavo.features.archives.rules import (
-    ArchiveHasTooManyBytes,
-    ArchiveHasTooManyFiles,
-    ArchiveUnacceptable,
-    ImportNotOpen,
-    PathsTaken,
-    TooManyImports,
-)
+from octavo.features.archives.job import ARCHIVE_JOB_PROBLEMS
+from octavo.features.archives.rules import ImportNotOpen, PathsTaken, TooManyImports
 from octavo.features.archives.sql import StoredImport
+from octavo.features.archives.worker.refusal import (
+    ArchiveInvalid,
+    ArchiveTooLarge,
+    ArchiveTooManyFiles,
+)
 from octavo.http.contract.bodies import BodyStream, json_body, raw_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -151,7 +149,7 @@ class ImportOperations:
         security=Security.SESSION_OR_KEY,
         scope=WRITE,
         status=201,
-        problems=(NotFound, TooManyImports, ArchiveHasTooManyBytes),
+        problems=(NotFound, TooManyImports, ArchiveTooLarge),
         body=json_body(StartImportInput, limit=_SHORT_BODY),
     )
     async def start_workspace_import(
@@ -174,7 +172,7 @@ class ImportOperations:
         problems=(
             NotFound,
             ImportNotOpen,
-            ArchiveHasTooManyBytes,
+            ArchiveTooLarge,
             StorageLimitReached,
             WriteLimitReached,
         ),
@@ -222,11 +220,11 @@ class ImportOperations:
         problems=(
             NotFound,
             PathsTaken,
-            ArchiveUnacceptable,
-            ArchiveHasTooManyFiles,
-            ArchiveHasTooManyBytes,
+            ArchiveInvalid,
+            ArchiveTooManyFiles,
+            ArchiveTooLarge,
             *ARCHIVE_JOB_PROBLEMS,
-            ImportStopped,
+            ImportIncomplete,
             WriteLimitReached,
         ),
         time=COMPLETION_SECONDS,

@@ -7,41 +7,46 @@
      ├ ArchiveTooManyFiles  the archive has too many entries
      └ ArchiveTooLarge      its files have too many bytes in total
 
-They are ValueErrors: a worker process reports the name of the class and the text
+They are ValueErrors as well: a worker process reports the name of the class and the text
 (`octavo.workers.WorkRefused`).
 """
 
-from typing import ClassVar
+from octavo_rules.problems import Problem
 
 _LONGEST_SHOWN = 200
 
 
-class ArchiveRefused(ValueError):
-    """The archive is not imported. The text is a sentence for the person who sent it.
-
-    Attributes:
-        code: the stable code of the problem, for programs.
-    """
-
-    code: ClassVar[str]
+class ArchiveRefused(Problem, ValueError):
+    """The archive is not imported. The detail is a sentence for the person who sent it."""
 
 
 class ArchiveInvalid(ArchiveRefused):
     """The parts do not make one archive, or one of its files can't be imported."""
 
-    code = "archive_invalid"
+    status, code = 422, "archive_invalid"
+    summary = "The archive cannot be imported: nothing was imported."
+    remedy = (
+        "The detail names the file of the archive and the reason. Correct the archive, and import "
+        "it again, or leave out the file."
+    )
 
 
 class ArchiveTooManyFiles(ArchiveRefused):
     """The archive has too many entries."""
 
-    code = "archive_too_many_files"
+    status, code = 422, "archive_too_many_files"
+    summary = "The archive has too many files."
+    remedy = "Divide it into several archives, and import each."
 
 
 class ArchiveTooLarge(ArchiveRefused):
-    """The files of the archive have too many bytes in total."""
+    """The archive, or its files in total, have too many bytes."""
 
-    code = "archive_too_large"
+    status, code = 413, "archive_too_large"
+    summary = "The archive, or a part of it, is too large."
+    remedy = (
+        "The detail says how large it may be. Divide it into several archives, and import each."
+    )
 
 
 def shown(name: str) -> str:
