@@ -9,7 +9,7 @@ from octavo.features.oauth.authorization import Authorization, Issuer
 from octavo.features.oauth.client_documents import ClientDocuments
 from octavo.features.oauth.clients import Clients
 from octavo.features.oauth.rules.authorization_request import challenge_of
-from octavo.features.oauth.rules.refusal import OAuthRefusal
+from octavo.features.oauth.rules.refusal import InvalidClient
 from octavo.features.oauth.tokens import AuthorizationServer, IssuedTokens, Tokens
 from octavo.model.access.access_limits import AccessLimits
 from octavo.model.access.account import ClientId
@@ -28,7 +28,7 @@ ALL: frozenset[Scope] = frozenset({READ, WRITE})
 
 async def nothing_there(_: str) -> bytes:
     """Fetch no document."""
-    raise OAuthRefusal("invalid_client", "Nothing is there.")
+    raise InvalidClient("Nothing is there.")
 
 
 class OAuthRig:

@@ -16,7 +16,7 @@ from octavo.features.oauth.rules.authorization_request import (
 )
 from octavo.features.oauth.rules.client import is_document_address
 from octavo.features.oauth.rules.grant import CODE_SECONDS, Grant
-from octavo.features.oauth.rules.refusal import OAuthRefusal
+from octavo.features.oauth.rules.refusal import InvalidOAuthRequest
 from octavo.features.oauth.sql import oauth_clients, oauth_grants
 from octavo.model.access.access_limits import AccessLimits
 from octavo.model.access.account import GrantId
@@ -94,7 +94,7 @@ class Authorization:
         """
         client_id = parameters.get("client_id")
         if not client_id:
-            raise OAuthRefusal("invalid_request", "The request names no client_id.")
+            raise InvalidOAuthRequest("The request names no client_id.")
         client = await self._clients.find(client_id)
         return read_request(
             client,
@@ -132,7 +132,7 @@ class Authorization:
         """
         request = await self.read(parameters)
         if shown is not None and shown != request.fingerprint:
-            raise OAuthRefusal("invalid_request", _CHANGED)
+            raise InvalidOAuthRequest(_CHANGED)
         self._attempts.admit_account(GRANTS, account_id)
         now = milliseconds(self._now())
         allowed = replace(limits, scopes=(limits.scopes & request.scopes) | {READ})

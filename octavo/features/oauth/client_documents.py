@@ -8,7 +8,7 @@ from typing import cast
 import trio
 
 from octavo.features.oauth.rules.client import OAuthClient, read_document
-from octavo.features.oauth.rules.refusal import OAuthRefusal
+from octavo.features.oauth.rules.refusal import InvalidClientMetadata, OAuthRefusal
 from octavo.model.access.account import ClientId
 
 KEPT_SECONDS = 3_600.0
@@ -45,7 +45,7 @@ class ClientDocuments:
                 kept = self._keep(client_id, await self._ask(client_id))
         found = kept[0]
         if isinstance(found, OAuthRefusal):
-            raise OAuthRefusal(found.code, found.detail)
+            raise type(found)(found.detail)
         return found
 
     async def _ask(self, client_id: ClientId) -> OAuthClient | OAuthRefusal:
@@ -72,5 +72,5 @@ def _document(data: bytes) -> Mapping[str, object]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise OAuthRefusal("invalid_client_metadata", "The metadata document is not a JSON object.")
+        raise InvalidClientMetadata("The metadata document is not a JSON object.")
     return cast("Mapping[str, object]", found)

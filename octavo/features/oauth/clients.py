@@ -10,7 +10,7 @@ from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.features.accounts.credentials import Credentials
 from octavo.features.oauth.client_documents import ClientDocuments
 from octavo.features.oauth.rules.client import OAuthClient, is_document_address, read_metadata
-from octavo.features.oauth.rules.refusal import OAuthRefusal
+from octavo.features.oauth.rules.refusal import InvalidClient, InvalidClientMetadata
 from octavo.features.oauth.sql import oauth_clients
 from octavo.model.access.account import ClientId, GrantId
 from octavo.model.access.audit import AuditEntry
@@ -102,7 +102,7 @@ class Clients:
         if _is_uuid(client_id):
             found = await self._store.read(oauth_clients.managed_by(client_id, digest))
         if found is None:
-            raise OAuthRefusal("invalid_client", "This token does not manage this registration.")
+            raise InvalidClient("This token does not manage this registration.")
         return found
 
     async def change(
@@ -115,7 +115,7 @@ class Clients:
         """
         before = await self.managed(client_id, management_token)
         if document.get("client_id") != client_id:
-            raise OAuthRefusal("invalid_client_metadata", "Give the client_id of the registration.")
+            raise InvalidClientMetadata("Give the client_id of the registration.")
         metadata = read_metadata(document)
         secret, digest = None, before.secret_digest
         if metadata.auth_method == "none":
@@ -125,7 +125,7 @@ class Clients:
             digest = digest_of(secret.encode())
         client = OAuthClient(client_id, metadata, digest, before.created_at)
         if not await self._store.write(oauth_clients.change(client)):
-            raise OAuthRefusal("invalid_client", _UNKNOWN)
+            raise InvalidClient(_UNKNOWN)
         return ClientRegistration(client, secret, management_token)
 
     async def remove(
@@ -165,7 +165,7 @@ class Clients:
             return await self._documents.client(ClientId(client_id))
         found = await self._registered(client_id)
         if found is None:
-            raise OAuthRefusal("invalid_client", _UNKNOWN)
+            raise InvalidClient(_UNKNOWN)
         return found
 
     async def authenticate(self, client_id: str, secret: str | None) -> ClientId:
@@ -176,18 +176,18 @@ class Clients:
         """
         if is_document_address(client_id):
             if secret:
-                raise OAuthRefusal("invalid_client", "This program has no secret.")
+                raise InvalidClient("This program has no secret.")
             return ClientId(client_id)
         found = await self._registered(client_id)
         if found is None:
-            raise OAuthRefusal("invalid_client", _UNKNOWN)
+            raise InvalidClient(_UNKNOWN)
         if found.secret_digest is None:
             if secret:
-                raise OAuthRefusal("invalid_client", "This program has no secret.")
+                raise InvalidClient("This program has no secret.")
         elif secret is None or not hmac.compare_digest(
             digest_of(secret.encode()), found.secret_digest
         ):
-            raise OAuthRefusal("invalid_client", "The secret of the program is wrong or missing.")
+            raise InvalidClient("The secret of the program is wrong or missing.")
         return found.client_id
 
     async def _registered(self, client_id: str) -> OAuthClient | None:

@@ -12,8 +12,8 @@ from octavo.features.oauth.api.connections import (
     ConnectionSchema,
 )
 from octavo.features.oauth.api.oauth import AUTHORIZE
-from octavo.features.oauth.api.oauth_problems import InvalidOAuthRequest
 from octavo.features.oauth.rules.redirect_uri import form_action_of
+from octavo.features.oauth.rules.refusal import InvalidOAuthRequest
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.file_schemas import WorkspaceList, WorkspaceSchema

@@ -15,7 +15,7 @@ import httpcore
 import trio
 
 from octavo.features.oauth.client_documents import Fetch
-from octavo.features.oauth.rules.refusal import OAuthRefusal
+from octavo.features.oauth.rules.refusal import InvalidClient
 
 SECONDS = 5.0
 """For the whole request, from the look-up of the name on."""
@@ -70,9 +70,7 @@ class PublicBackend(httpcore.AsyncNetworkBackend):
         found = await trio.socket.getaddrinfo(host, port, type=trio.socket.SOCK_STREAM)
         addresses = [str(each[4][0]) for each in found]
         if not addresses or not all(self._allowed(each) for each in addresses):
-            raise OAuthRefusal(
-                "invalid_client", "The metadata document of the program is not on the internet."
-            )
+            raise InvalidClient("The metadata document of the program is not on the internet.")
         return _BoundedStream(
             await self._backend.connect_tcp(
                 addresses[0], port, timeout, local_address, socket_options
@@ -91,9 +89,7 @@ class _BoundedStream(httpcore.AsyncNetworkStream):
         data = await self._stream.read(min(max_bytes, self._left + 1), timeout)
         self._left -= len(data)
         if self._left < 0:
-            raise OAuthRefusal(
-                "invalid_client", f"The metadata document exceeds {MAX_BYTES} bytes."
-            )
+            raise InvalidClient(f"The metadata document exceeds {MAX_BYTES} bytes.")
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
@@ -132,9 +128,7 @@ def fetch_from_internet(
             httpcore.ProtocolError,
             httpcore.TimeoutException,
         ) as error:
-            raise OAuthRefusal(
-                "invalid_client", "The metadata document of the program can't be fetched."
-            ) from error
+            raise InvalidClient("The metadata document of the program can't be fetched.") from error
 
     return fetch
 
@@ -143,7 +137,5 @@ def _content(response: httpcore.Response) -> bytes:
     kinds = [value for name, value in response.headers if name.lower() == b"content-type"]
     is_json = any(b"json" in each.partition(b";")[0].lower() for each in kinds)
     if response.status != HTTPStatus.OK or not is_json:
-        raise OAuthRefusal(
-            "invalid_client", "There is no metadata document at the address of the program."
-        )
+        raise InvalidClient("There is no metadata document at the address of the program.")
     return response.content

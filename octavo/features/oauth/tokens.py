@@ -11,7 +11,7 @@ from octavo.features.oauth.authorization import Authorization, Issuer
 from octavo.features.oauth.clients import Clients
 from octavo.features.oauth.rules.authorization_request import check_resource, proves
 from octavo.features.oauth.rules.grant import Grant, TokenKind, ends_at
-from octavo.features.oauth.rules.refusal import OAuthRefusal
+from octavo.features.oauth.rules.refusal import InvalidGrant, InvalidScope
 from octavo.features.oauth.sql import oauth_grants
 from octavo.features.oauth.sql.oauth_grants import NewToken
 from octavo.model.access.access_limits import parse_scopes
@@ -94,21 +94,21 @@ class Tokens:
         digest = digest_of(code.encode())
         found = await self._store.read(oauth_grants.code_of(digest))
         if found is None or found.grant.client_id != client_id:
-            raise _refusal()
+            raise InvalidGrant(_UNUSABLE)
         if found.used:
             await self._end(found.grant, "code_reused", client)
-            raise _refusal()
+            raise InvalidGrant(_UNUSABLE)
         if found.redirect_uri != redirect_uri and found.redirect_uri is not None:
-            raise OAuthRefusal("invalid_grant", "The redirect_uri is not that of the request.")
+            raise InvalidGrant("The redirect_uri is not that of the request.")
         if not proves(verifier, found.challenge):
-            raise OAuthRefusal("invalid_grant", "The code_verifier does not match its challenge.")
+            raise InvalidGrant("The code_verifier does not match its challenge.")
         issued, new = self._issue(found.grant, found.grant.limits.scopes)
         now = milliseconds(self._now())
         if found.expires_at <= now:
-            raise _refusal()
+            raise InvalidGrant(_UNUSABLE)
         if not await self._store.write(oauth_grants.exchange(digest, new, now)):
             await self._end(found.grant, "code_reused", client)
-            raise _refusal()
+            raise InvalidGrant(_UNUSABLE)
         return issued
 
     async def renew(
@@ -130,18 +130,18 @@ class Tokens:
         digest = digest_of(token.encode())
         found = await self._store.read(oauth_grants.token_of(digest, "refresh"))
         if found is None or found.grant.client_id != client_id:
-            raise _refusal()
+            raise InvalidGrant(_UNUSABLE)
         if found.used:
             await self._end(found.grant, "refresh_token_reused", client)
-            raise _refusal()
+            raise InvalidGrant(_UNUSABLE)
         now = milliseconds(self._now())
         if found.expires_at <= now or not found.account.open:
-            raise _refusal()
+            raise InvalidGrant(_UNUSABLE)
         scopes = _narrowed(scope, found.grant.limits.scopes & self._issuer.scopes)
         issued, new = self._issue(found.grant, scopes)
         if not await self._store.write(oauth_grants.rotate(digest, new, now)):
             await self._end(found.grant, "refresh_token_reused", client)
-            raise _refusal()
+            raise InvalidGrant(_UNUSABLE)
         return issued
 
     async def revoke(self, client_id: ClientId, token: str, *, client: str | None = None) -> None:
@@ -212,19 +212,15 @@ class Tokens:
         return IssuedTokens(access, refresh, seconds, scopes), new
 
 
-def _refusal() -> OAuthRefusal:
-    return OAuthRefusal("invalid_grant", _UNUSABLE)
-
-
 def _narrowed(given: str | None, allowed: frozenset[Scope]) -> frozenset[Scope]:
     if not given or not given.split():
         return allowed
     try:
         scopes = parse_scopes(given.split())
     except ValueError as error:
-        raise OAuthRefusal("invalid_scope", f"{error}.") from None
+        raise InvalidScope(f"{error}.") from None
     if not scopes <= allowed:
-        raise OAuthRefusal("invalid_scope", "The person did not allow this scope.")
+        raise InvalidScope("The person did not allow this scope.")
     return scopes
 
 

@@ -21,7 +21,7 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import MethodNotAllowed as NotOfThisMethod
 
 from octavo.features.archives.job import ArchiveJobRunning
-from octavo.features.oauth.api.oauth_problems import REQUEST_PROBLEMS
+from octavo.features.oauth.rules.refusal import REQUEST_PROBLEMS
 from octavo.http.contract.application import report_refusal
 from octavo.http.contract.in_process import Api, Perform
 from octavo.http.file_schemas import WorkspaceSchema

@@ -3,6 +3,8 @@
 A program sends a person to the page of consent, which uses these operations.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Literal
 from uuid import UUID
 
@@ -12,9 +14,9 @@ from pydantic import ConfigDict, Field
 
 from octavo.access.attempts import GRANTS
 from octavo.access.caller import Caller
-from octavo.features.oauth.api.oauth_problems import REQUEST_PROBLEMS, request_refusals
 from octavo.features.oauth.rules.grant import Grant
 from octavo.features.oauth.rules.redirect_uri import host_of, leads_to_this_device
+from octavo.features.oauth.rules.refusal import REQUEST_PROBLEMS, InvalidClient, InvalidOAuthRequest
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -43,6 +45,18 @@ _TAG = "mcp"
 
 
 _WorkspaceIds = Annotated[tuple[UUID, ...], Field(min_length=1, max_length=MAX_WORKSPACES)]
+
+
+@contextmanager
+def _request_refusals() -> Iterator[None]:
+    """Refuse an unknown program without a challenge, as a person brings the request.
+
+    A browser would ask that person for a password.
+    """
+    try:
+        yield
+    except InvalidClient as problem:
+        raise InvalidOAuthRequest(problem.detail) from None
 
 
 class ConnectionPath(ContractModel):
@@ -187,7 +201,7 @@ class ConnectionOperations:
     )
     async def describe_access_request(self, call: Call, query: AccessRequestQuery) -> AccessRequest:
         """Return who asks for what."""
-        with request_refusals():
+        with _request_refusals():
             request = await self._server.authorization.read(query.model_dump(exclude_none=True))
         metadata = request.client.metadata
         return AccessRequest(
@@ -215,7 +229,7 @@ class ConnectionOperations:
         """Return the address that gives the program its code, or tells it of the refusal."""
         authorization = self._server.authorization
         account_id = call.principal_as(Caller).account_id
-        with request_refusals():
+        with _request_refusals():
             if not body.allow:
                 return AccessDecision(redirect=await authorization.deny(body.parameters))
             chosen = None

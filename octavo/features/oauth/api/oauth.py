@@ -13,15 +13,14 @@ from octavo_rules.problems import STORE_PROBLEMS, NotFound
 from pydantic import ConfigDict, Field, JsonValue, RootModel
 from pydantic_core import MISSING
 
-from octavo.features.oauth.api.oauth_problems import (
+from octavo.features.oauth.rules.client import AUTH_METHODS, GRANT_TYPES, OAuthClient
+from octavo.features.oauth.rules.refusal import (
     REGISTRATION_PROBLEMS,
     TOKEN_PROBLEMS,
     InvalidClient,
     InvalidOAuthRequest,
     UnsupportedGrantType,
-    oauth_refusals,
 )
-from octavo.features.oauth.rules.client import AUTH_METHODS, GRANT_TYPES, OAuthClient
 from octavo.http.contract.bodies import form_body, json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
@@ -247,8 +246,7 @@ class OAuthOperations:
         self, call: Call, body: ClientMetadataInput
     ) -> Reply[RegisteredClient]:
         """Register a program."""
-        with oauth_refusals():
-            return self._registered(await self._server.clients.register(body.root))
+        return self._registered(await self._server.clients.register(body.root))
 
     @operation(
         id="getClient",
@@ -264,8 +262,7 @@ class OAuthOperations:
     async def get_client(self, call: Call, path: ClientPath) -> Reply[RegisteredClient]:
         """Return a registration, without its secret (RFC 7592 section 2.1)."""
         token = _bearer(call)
-        with oauth_refusals():
-            client = await self._server.clients.managed(ClientId(path.client), token)
+        client = await self._server.clients.managed(ClientId(path.client), token)
         return self._described(client, None, token)
 
     @operation(
@@ -286,10 +283,9 @@ class OAuthOperations:
     ) -> Reply[RegisteredClient]:
         """Replace the metadata of a program (RFC 7592 section 2.2)."""
         token = _bearer(call)
-        with oauth_refusals():
-            return self._registered(
-                await self._server.clients.change(ClientId(path.client), token, body.root)
-            )
+        return self._registered(
+            await self._server.clients.change(ClientId(path.client), token, body.root)
+        )
 
     @operation(
         id="removeClient",
@@ -306,8 +302,7 @@ class OAuthOperations:
     async def remove_client(self, call: Call, path: ClientPath) -> None:
         """Remove a program with all that people allowed it (RFC 7592 section 2.3)."""
         token = _bearer(call)
-        with oauth_refusals():
-            await self._server.clients.remove(ClientId(path.client), token, client=call.client)
+        await self._server.clients.remove(ClientId(path.client), token, client=call.client)
 
     @operation(
         id="issueToken",
@@ -326,29 +321,28 @@ class OAuthOperations:
         """Return tokens; a code and a refresh token can be used once."""
         if body.grant_type not in GRANT_TYPES:
             raise UnsupportedGrantType
-        with oauth_refusals():
-            client_id = await self._server.clients.authenticate(*_client_of(call, body))
-            if body.grant_type == "authorization_code":
-                if body.code is None or body.code_verifier is None:
-                    raise InvalidOAuthRequest("Send the code and its code_verifier.")
-                issued = await self._server.tokens.exchange(
-                    client_id,
-                    body.code,
-                    verifier=body.code_verifier,
-                    redirect_uri=body.redirect_uri,
-                    resource=body.resource,
-                    client=call.client,
-                )
-            else:
-                if body.refresh_token is None:
-                    raise InvalidOAuthRequest("Send the refresh_token.")
-                issued = await self._server.tokens.renew(
-                    client_id,
-                    body.refresh_token,
-                    scope=body.scope,
-                    resource=body.resource,
-                    client=call.client,
-                )
+        client_id = await self._server.clients.authenticate(*_client_of(call, body))
+        if body.grant_type == "authorization_code":
+            if body.code is None or body.code_verifier is None:
+                raise InvalidOAuthRequest("Send the code and its code_verifier.")
+            issued = await self._server.tokens.exchange(
+                client_id,
+                body.code,
+                verifier=body.code_verifier,
+                redirect_uri=body.redirect_uri,
+                resource=body.resource,
+                client=call.client,
+            )
+        else:
+            if body.refresh_token is None:
+                raise InvalidOAuthRequest("Send the refresh_token.")
+            issued = await self._server.tokens.renew(
+                client_id,
+                body.refresh_token,
+                scope=body.scope,
+                resource=body.resource,
+                client=call.client,
+            )
         return Reply(_token_response(issued), (_PRAGMA,))
 
     @operation(
@@ -367,9 +361,8 @@ class OAuthOperations:
     )
     async def revoke_token(self, call: Call, body: RevocationInput) -> None:
         """End a token."""
-        with oauth_refusals():
-            client_id = await self._server.clients.authenticate(*_client_of(call, body))
-            await self._server.tokens.revoke(client_id, body.token, client=call.client)
+        client_id = await self._server.clients.authenticate(*_client_of(call, body))
+        await self._server.tokens.revoke(client_id, body.token, client=call.client)
 
     def _registered(self, made: "ClientRegistration") -> Reply[RegisteredClient]:
         return self._described(made.client, made.secret, made.management_token)

@@ -13,7 +13,12 @@ from octavo_rules.identity import READ, Scope
 
 from octavo.features.oauth.rules.client import OAuthClient
 from octavo.features.oauth.rules.redirect_uri import check_redirect_uri, uses_redirect_uri
-from octavo.features.oauth.rules.refusal import OAuthRefusal
+from octavo.features.oauth.rules.refusal import (
+    InvalidOAuthRequest,
+    InvalidRedirectUri,
+    InvalidScope,
+    InvalidTarget,
+)
 from octavo.model.access.access_limits import parse_scopes
 
 """RFC 6749 sections 4.1.2.1 and 5.2, RFC 7591 section 3.2.2, RFC 8707 section 2."""
@@ -26,12 +31,11 @@ _VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 def check_challenge(challenge: str | None, method: str | None) -> str:
     """Return the code challenge of a request. Raises `OAuthRefusal`."""
     if challenge is None:
-        raise OAuthRefusal("invalid_request", "A code_challenge is missing: PKCE is required.")
+        raise InvalidOAuthRequest("A code_challenge is missing: PKCE is required.")
     if method != "S256":
-        raise OAuthRefusal("invalid_request", "The code_challenge_method must be S256.")
+        raise InvalidOAuthRequest("The code_challenge_method must be S256.")
     if _CHALLENGE.fullmatch(challenge) is None:
-        raise OAuthRefusal(
-            "invalid_request",
+        raise InvalidOAuthRequest(
             "The code_challenge must be the base64url of a SHA-256 digest, 43 characters.",
         )
     return challenge
@@ -91,13 +95,11 @@ def redirect_uri_of(client: OAuthClient, given: str | None) -> str:
     registered = client.metadata.redirect_uris
     if given is None:
         if len(registered) != 1 or not registered[0].startswith("https:"):
-            raise OAuthRefusal("invalid_request", "The request has no redirect_uri.")
+            raise InvalidOAuthRequest("The request has no redirect_uri.")
         given = registered[0]
     check_redirect_uri(given)
     if not any(uses_redirect_uri(each, given) for each in registered):
-        raise OAuthRefusal(
-            "invalid_redirect_uri", "The redirect_uri is not one that the program registered."
-        )
+        raise InvalidRedirectUri("The redirect_uri is not one that the program registered.")
     return given
 
 
@@ -122,9 +124,9 @@ def read_request(
     redirect_uri = redirect_uri_of(client, given.get("redirect_uri"))
     state = given.get("state")
     if state is not None and len(state) > LONGEST_STATE:
-        raise OAuthRefusal("invalid_request", f"The state exceeds {LONGEST_STATE} characters.")
+        raise InvalidOAuthRequest(f"The state exceeds {LONGEST_STATE} characters.")
     if given.get("response_type") != "code":
-        raise OAuthRefusal("unsupported_response_type", "The response_type must be code.")
+        raise InvalidOAuthRequest("The response_type must be code.")
     challenge = check_challenge(given.get("code_challenge"), given.get("code_challenge_method"))
     check_resource(given.get("resource"), resource)
     scopes = _scopes(given.get("scope"), offered)
@@ -139,7 +141,7 @@ def check_resource(given: str | None, resource: str) -> None:
     A client that names none can only mean this one.
     """
     if given is not None and given != resource:
-        raise OAuthRefusal("invalid_target", f"The only resource here is {resource}.")
+        raise InvalidTarget(f"The only resource here is {resource}.")
 
 
 def response_address(
@@ -159,5 +161,5 @@ def _scopes(given: str | None, offered: frozenset[Scope]) -> frozenset[Scope]:
         return frozenset({READ})
     known = [each for each in given.split() if each in offered]
     if not known:
-        raise OAuthRefusal("invalid_scope", f"The scopes here are {' and '.join(sorted(offered))}.")
+        raise InvalidScope(f"The scopes here are {' and '.join(sorted(offered))}.")
     return parse_scopes(known)

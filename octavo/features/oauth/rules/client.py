@@ -7,7 +7,11 @@ from typing import Final, Literal, TypeGuard
 from urllib.parse import urlsplit
 
 from octavo.features.oauth.rules.redirect_uri import check_redirect_uri, host_of
-from octavo.features.oauth.rules.refusal import OAuthRefusal
+from octavo.features.oauth.rules.refusal import (
+    InvalidClientMetadata,
+    InvalidRedirectUri,
+    OAuthRefusal,
+)
 from octavo.model.access.account import ClientId
 from octavo.model.hidden_characters import is_visible, without_hidden
 
@@ -65,15 +69,12 @@ def read_metadata(
     """
     uris = document.get("redirect_uris")
     if not _is_text_list(uris) or not 0 < len(uris) <= MAX_REDIRECT_URIS:
-        raise OAuthRefusal(
-            "invalid_redirect_uri", f"Give 1 to {MAX_REDIRECT_URIS} addresses in redirect_uris."
-        )
+        raise InvalidRedirectUri(f"Give 1 to {MAX_REDIRECT_URIS} addresses in redirect_uris.")
     for uri in uris:
         check_redirect_uri(uri)
     method = document.get("token_endpoint_auth_method", default_method)
     if not _is_method(method):
-        raise OAuthRefusal(
-            "invalid_client_metadata",
+        raise InvalidClientMetadata(
             f"token_endpoint_auth_method must be one of {', '.join(AUTH_METHODS)}.",
         )
     _check_choice(document, "grant_types", "authorization_code")
@@ -115,14 +116,12 @@ def read_document(client_id: ClientId, document: Mapping[str, object]) -> OAuthC
     Raises `OAuthRefusal` unless the document names this address, and needs no secret.
     """
     if document.get("client_id") != client_id:
-        raise OAuthRefusal(
-            "invalid_client_metadata",
+        raise InvalidClientMetadata(
             "The client_id in the metadata document is not its address.",
         )
     metadata = read_metadata(document, default_method="none")
     if metadata.auth_method != "none" or "client_secret" in document:
-        raise OAuthRefusal(
-            "invalid_client_metadata",
+        raise InvalidClientMetadata(
             "A client with a metadata document can't have a secret: its token_endpoint_auth_method "
             "must be none.",
         )
@@ -140,7 +139,7 @@ def _is_text_list(value: object) -> TypeGuard[list[str]]:
 def _check_choice(document: Mapping[str, object], member: str, needed: str) -> None:
     given = document.get(member)
     if given is not None and not (isinstance(given, list) and needed in given):
-        raise OAuthRefusal("invalid_client_metadata", f"The member {member} must contain {needed}.")
+        raise InvalidClientMetadata(f"The member {member} must contain {needed}.")
 
 
 def _shown_name(name: str) -> str:

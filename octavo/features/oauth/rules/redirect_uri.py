@@ -4,7 +4,7 @@ import re
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
-from octavo.features.oauth.rules.refusal import OAuthRefusal
+from octavo.features.oauth.rules.refusal import InvalidRedirectUri
 
 LONGEST = 2_000
 """Characters of a redirect URI."""
@@ -70,7 +70,7 @@ def check_redirect_uri(uri: str) -> None:
     """
     fault = _fault(uri)
     if fault is not None:
-        raise OAuthRefusal("invalid_redirect_uri", f"The redirect URI {fault}.")
+        raise InvalidRedirectUri(f"The redirect URI {fault}.")
 
 
 def _fault(uri: str) -> str | None:

@@ -77,15 +77,15 @@ def test_write_is_not_granted_where_it_is_not_offered() -> None:
 @pytest.mark.parametrize(
     ("changed", "code"),
     [
-        ({"response_type": "token"}, "unsupported_response_type"),
-        ({"response_type": None}, "unsupported_response_type"),
-        ({"code_challenge": None}, "invalid_request"),
-        ({"code_challenge_method": "plain"}, "invalid_request"),
-        ({"code_challenge_method": None}, "invalid_request"),
+        ({"response_type": "token"}, "invalid_oauth_request"),
+        ({"response_type": None}, "invalid_oauth_request"),
+        ({"code_challenge": None}, "invalid_oauth_request"),
+        ({"code_challenge_method": "plain"}, "invalid_oauth_request"),
+        ({"code_challenge_method": None}, "invalid_oauth_request"),
         ({"resource": "https://other.example/mcp"}, "invalid_target"),
         ({"resource": RESOURCE + "/"}, "invalid_target"),
         ({"scope": "openid"}, "invalid_scope"),
-        ({"state": "s" * 5000}, "invalid_request"),
+        ({"state": "s" * 5000}, "invalid_oauth_request"),
     ],
 )
 def test_request_with_a_fault_is_refused(changed: dict[str, str | None], code: str) -> None:

@@ -46,4 +46,4 @@ def test_request_without_a_proper_challenge_is_refused(
 ) -> None:
     with pytest.raises(OAuthRefusal, match=fault) as refused:
         check_challenge(challenge, method)
-    assert refused.value.code == "invalid_request"
+    assert refused.value.code == "invalid_oauth_request"
