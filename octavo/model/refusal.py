@@ -98,6 +98,7 @@ class FilePurged(Problem):
     status, code = 410, "file_purged"
     summary = "The file was purged; its id cannot be used again."
     remedy = "Create a new file with a new id from the content that you still have."
+    advice = "This was erased for good."
 
 
 class OutsideFolder(InsufficientScope):

@@ -127,6 +127,7 @@ class DownloadLimitReached(MonthlyLimitReached):
         "month begins (UTC). The account page shows what was read. Ask the operator of the "
         "installation for more."
     )
+    heading = "You have read as much as you may"
 
     def __init__(self, limit: UsageLimit, retry_after: int) -> None:
         what = "bytes" if limit.endswith("bytes") else "files"

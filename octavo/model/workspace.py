@@ -149,4 +149,5 @@ class LastOwner(Problem):
     status, code = 409, "last_owner"
     summary = "The workspace would be left without an owner."
     remedy = "Make another member an owner first, or delete the workspace."
+    advice = "A workspace needs an owner. Make another member an owner first."
     detail = "A workspace needs an owner: make another member an owner first."

@@ -57,6 +57,7 @@ class ArchiveJobRunning(TemporaryProblem):
         "Wait until it has finished; an import shows its progress. An import that was refused by "
         "this can be completed later: its parts are kept."
     )
+    heading = "Something of yours is still running"
     retry_after = 10
 
 

@@ -1,28 +1,17 @@
 """Why a form was refused, as its page shows it."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from octavo_rules.problems import Header, InvalidRequest, Problem
 
-from octavo.features.publishing.api.reader_problems import wait_of
 from octavo.model.access.refusal import PasswordQueueFull
 
+_MINUTE = 60
+_FEW = 10
 _BUSY = "The server is checking many other passwords at the moment"
 _OF_THE_ACCOUNT = frozenset({"not_signed_in", "account_locked", "consent_required"})
-
-# Where the detail of the API is written for developers, or would miss what a person can do here.
-_TEXTS: Mapping[str, str] = {
-    "controls_changed": "Somebody else changed these settings meanwhile. They are shown as they "
-    "are now: check them, and save again.",
-    "address_taken": "There is an account with this address already. Sign in with it instead.",
-    "too_many_invitations": "There are too many open invitations. Revoke some first.",
-    "file_purged": "This was erased for good.",
-    "too_many_keys": "You have the maximum number of keys. Revoke one first.",
-    "last_owner": "A workspace needs an owner. Make another member an owner first.",
-    "last_administrator": "This is the last enabled administrator. Make another account an "
-    "administrator first.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +33,16 @@ class FormErrors:
     code: str = InvalidRequest.code
 
 
-def text_of(problem: Problem) -> str:
-    """Return what a page says of ``problem`` as a whole."""
-    return _TEXTS.get(problem.code, problem.detail)
+def wait_of(problem: Problem) -> str:
+    """Return when a person may try again, in words such as ``in a minute``."""
+    given = dict(problem.headers).get(b"retry-after", b"")
+    seconds = int(given) if given.isdigit() else _MINUTE
+    if seconds <= _FEW:
+        return "in a few seconds"
+    if seconds <= _MINUTE - _FEW:
+        return f"in {math.ceil(seconds / _FEW) * _FEW} seconds"
+    minutes = math.ceil(seconds / _MINUTE)
+    return f"in {minutes} minutes" if minutes > 1 else "in a minute"
 
 
 def form_errors_of(problem: Problem, names: Mapping[str, str] | None = None) -> FormErrors:
@@ -66,7 +62,7 @@ def form_errors_of(problem: Problem, names: Mapping[str, str] | None = None) -> 
         for each in errors if isinstance(errors, list) else []:
             member = str(each["pointer"]).rpartition("/")[2]
             fields.setdefault((names or {}).get(member, member), str(each["message"]))
-    text = "" if fields else text_of(problem)
+    text = "" if fields else problem.advice or problem.detail
     if problem.status == 429:
         busy = isinstance(problem, PasswordQueueFull)
         reason = _BUSY if busy else "There were too many attempts"

@@ -49,9 +49,13 @@ _BODY = "octavo.body"
 class FormUnreadable(InvalidRequest):
     """A form that is malformed, incomplete, or has more parts than forms have."""
 
+    heading = "The form could not be read"
+
 
 class OldForm(Forbidden):
     """A form that a page of another session made."""
+
+    heading = "This form is out of date"
 
 
 class FormConnection(TrioASGIHTTPConnection):

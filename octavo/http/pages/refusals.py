@@ -20,17 +20,13 @@ from quart import Response, g, request
 from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import MethodNotAllowed as NotOfThisMethod
 
-from octavo.features.archives.job import ArchiveJobRunning
-from octavo.features.oauth.rules.refusal import REQUEST_PROBLEMS
 from octavo.http.contract.application import report_refusal
 from octavo.http.contract.in_process import Api, Perform
 from octavo.http.file_schemas import WorkspaceSchema
-from octavo.http.pages.form_errors import text_of
-from octavo.http.pages.forms import FormUnreadable, OldForm
+from octavo.http.pages.forms import FormUnreadable
 from octavo.http.pages.preferences import prefers_document
 from octavo.http.pages.responses import HOME, page_of_form, show
 from octavo.http.pages.workspace_paths import LIST
-from octavo.model.usage import DownloadLimitReached
 
 _BY_STATUS: dict[int, type[Problem]] = {
     kind.status: kind
@@ -54,11 +50,6 @@ _HEADINGS = {
     500: "Something went wrong",
     503: "Try again soon",
 }
-_HEADINGS_OF_CODES = {
-    DownloadLimitReached.code: "You have read as much as you may",
-    ArchiveJobRunning.code: "Something of yours is still running",
-}
-_OF_PROGRAMS = frozenset(kind.code for kind in REQUEST_PROBLEMS)
 _OF_WORKSPACE = re.compile(f"{HOME}/([0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})/.")
 _WITH_A_WAY_BACK = frozenset({403, 404, 410})
 
@@ -113,14 +104,15 @@ async def refusal(problem: Problem, public_url: str, perform: Perform) -> Respon
         response = Response(document, problem.status, content_type=MEDIA_TYPE)
     else:
         is_form = request.method == "POST"
+        phrase = HTTPStatus(problem.status).phrase
         response = await show(
             "refusal.html",
             status=problem.status,
             refused_with=problem.status,
-            heading=_heading_of(problem),
-            detail=text_of(problem),
+            heading=problem.heading or _HEADINGS.get(problem.status, phrase),
+            preface=problem.preface,
+            detail=problem.advice or problem.detail,
             unread=isinstance(problem, FormUnreadable),
-            of_program=problem.code in _OF_PROGRAMS,
             workspace=await _workspace(problem, perform),
             page=page_of_form() if is_form and problem.code != BodyTooLarge.code else "/",
             request_id=request_id,
@@ -129,15 +121,3 @@ async def refusal(problem: Problem, public_url: str, perform: Perform) -> Respon
         response.headers[name.decode("ascii")] = value.decode("latin-1")
     response.headers["vary"] = "accept"
     return response
-
-
-def _heading_of(problem: Problem) -> str:
-    """Return the heading of the page of a problem."""
-    if problem.code in _OF_PROGRAMS:
-        return "This program can't be connected"
-    if isinstance(problem, FormUnreadable):
-        return "The form could not be read"
-    if isinstance(problem, OldForm):
-        return "This form is out of date"
-    otherwise = _HEADINGS.get(problem.status, HTTPStatus(problem.status).phrase)
-    return _HEADINGS_OF_CODES.get(problem.code, otherwise)

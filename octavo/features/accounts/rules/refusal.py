@@ -50,6 +50,7 @@ class AddressTaken(Problem):
     status, code = 409, "address_taken"
     summary = "Another account has this address."
     remedy = "Sign in to that account, or choose another address. The invitation is still open."
+    advice = "There is an account with this address already. Sign in with it instead."
     detail = "There is an account with this address: sign in instead."
 
 
@@ -74,6 +75,7 @@ class LastAdministrator(Problem):
     status, code = 409, "last_administrator"
     summary = "The installation would be left without an enabled administrator."
     remedy = "Make another account an administrator first."
+    advice = "This is the last enabled administrator. Make another account an administrator first."
     detail = "This is the last enabled administrator: make another account an administrator first."
 
 
@@ -83,6 +85,10 @@ class ControlsChanged(Problem):
     status, code = 409, "controls_changed"
     summary = "The controls of the account have changed since they were read."
     remedy = "Read the account again, and repeat the change with the revision of its controls."
+    advice = (
+        "Somebody else changed these settings meanwhile. They are shown as they are now: check"
+        " them, and save again."
+    )
 
     def __init__(self, revision: int) -> None:
         super().__init__(f"The controls have the revision {revision} now: read them again.")
@@ -94,6 +100,7 @@ class TooManyKeys(Problem):
     status, code = 409, "too_many_keys"
     summary = "The account has the maximum number of keys."
     remedy = "Revoke a key that is no longer used; expired keys count as well."
+    advice = "You have the maximum number of keys. Revoke one first."
     detail = f"An account has at most {MAX_KEYS} keys: revoke one first."
 
 
@@ -103,6 +110,7 @@ class TooManyInvitations(Problem):
     status, code = 409, "too_many_invitations"
     summary = "The maximum number of invitations is open."
     remedy = "Revoke an invitation that is no longer needed, or wait until one is used or expires."
+    advice = "There are too many open invitations. Revoke some first."
 
     def __init__(self, maximum: int) -> None:
         super().__init__(f"At most {maximum:,} invitations may be open: revoke one first.")

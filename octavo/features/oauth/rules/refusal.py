@@ -8,6 +8,12 @@ _AGAIN = "Start again from the program: it asks for access anew."
 class OAuthRefusal(Problem):
     """A request to the authorization server was refused, and changed nothing."""
 
+    heading = "This program can't be connected"
+    preface = (
+        "The program that sent you here got no access to your notes. Start again from there. If"
+        " that does not help, show its makers this page:"
+    )
+
 
 class InvalidClient(OAuthRefusal):
     """The program is unknown, or did not authenticate (RFC 6749 section 5.2)."""

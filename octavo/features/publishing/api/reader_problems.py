@@ -1,6 +1,5 @@
 """What readers of published links are told when a request is refused, in words for people."""
 
-import math
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 
@@ -8,6 +7,7 @@ from octavo_rules.problems import Problem
 
 from octavo.features.publishing.views import PublishedPages
 from octavo.http.contract.application import ProblemHtml
+from octavo.http.pages.form_errors import wait_of
 
 _WORDS: Mapping[int, tuple[str, str]] = {
     HTTPStatus.REQUEST_TIMEOUT: (
@@ -33,24 +33,10 @@ _WORDS: Mapping[int, tuple[str, str]] = {
         "The service is busy for the moment. Wait a few seconds, and open the page again.",
     ),
 }
-_MINUTE = 60
-_FEW = 10
 # What to do about a part of a form, where its form says it better than its type.
 _ADVICE: Mapping[str, str] = {
     "/reason": "Choose what is wrong with the page: go back, and send the form again.",
 }
-
-
-def wait_of(problem: Problem) -> str:
-    """Return when a person may try again, in words such as ``in a minute``."""
-    given = dict(problem.headers).get(b"retry-after", b"")
-    seconds = int(given) if given.isdigit() else _MINUTE
-    if seconds <= _FEW:
-        return "in a few seconds"
-    if seconds <= _MINUTE - _FEW:
-        return f"in {math.ceil(seconds / _FEW) * _FEW} seconds"
-    minutes = math.ceil(seconds / _MINUTE)
-    return f"in {minutes} minutes" if minutes > 1 else "in a minute"
 
 
 def reader_problems(pages: Callable[[], PublishedPages | None]) -> ProblemHtml:

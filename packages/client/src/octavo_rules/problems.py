@@ -54,18 +54,30 @@ CHALLENGE: Mapping[str, DescribedHeader] = {
 class Problem(Exception):
     """A refusal: nothing was changed, and the caller learns what to do.
 
-    A leaf defines ``status``, the stable ``code`` and the ``summary`` of the code for the contract
-    document; ``remedy`` is shown on the page of the code; ``described_headers`` are the headers of
-    its own, and ``shape`` is the name of its schema, in the document. ``detail`` is for people: the
-    summary, unless the class or the instance has another. ``file_id`` is the file whose change was
-    refused, where that is known; ``members`` are extension members (RFC 9457 section 3.2), by their
-    JSON names; ``headers`` are sent with the response.
+    Attributes:
+        status: of the response.
+        code: stable, for programs.
+        summary: the meaning of the code, in the contract document.
+        remedy: what to do, on the page of the code.
+        heading: of a page that is refused; empty for that of the status.
+        preface: what such a page says first.
+        advice: what pages say in place of the detail, where that is written for developers or
+            would miss what a person can do there.
+        described_headers: its own headers, in the contract document.
+        shape: the name of its schema there.
+        detail: for people; the summary, unless the class or the instance has another.
+        file_id: the file whose change was refused, if that is known.
+        members: extension members (RFC 9457 section 3.2), by their JSON names.
+        headers: of the response.
     """
 
     status: ClassVar[int]
     code: ClassVar[str]
     summary: ClassVar[str]
     remedy: ClassVar[str] = ""
+    heading: ClassVar[str] = ""
+    preface: ClassVar[str] = ""
+    advice: ClassVar[str] = ""
     described_headers: ClassVar[Mapping[str, DescribedHeader]] = {}
     shape: ClassVar[str] = "Problem"
     detail: str = ""
