@@ -7,7 +7,6 @@ from octavo_rules.identity import AccountId, WorkspaceId
 from octavo_rules.problems import AccountLocked, Forbidden, NotFound, NotSignedIn
 
 from octavo.access.caller import Caller
-from octavo.http.contract.call import Call
 from octavo.model.files.confinement import Confinement
 from octavo.model.workspace import Right, Role, Workspace, grants
 from octavo.store import Store
@@ -81,12 +80,6 @@ class Access:
         until = self._elapsed() + self._fresh
         self._members.setdefault(workspace_id, {})[account_id] = (role, until)
 
-    async def require(self, call: Call, workspace_id: WorkspaceId, right: Right) -> Caller:
-        """Return the caller, a member with ``right``. Raises `NotFound` or `Forbidden`."""
-        caller = call.principal_as(Caller)
-        await self.check(workspace_id, caller, right)
-        return caller
-
     async def check(self, workspace_id: WorkspaceId, caller: Caller, right: Right) -> None:
         """Raise `NotFound` or `Forbidden` unless the caller is a member with ``right``."""
         if caller.limits is not None and not caller.limits.sees(workspace_id):
@@ -119,38 +112,26 @@ class Access:
         """Return whether the caller owns the workspace alone: nobody else is a member."""
         return await self._store.read(owned_alone(workspace_id, caller.account_id))
 
-    async def workspace(self, call: Call, workspace_id: WorkspaceId, right: Right) -> WorkspaceId:
-        """Return the workspace in the path of a request, where the caller has ``right``.
-
-        Raises `NotFound` or `Forbidden`.
-        """
-        await self.require(call, workspace_id, right)
+    async def workspace(
+        self, caller: Caller, workspace_id: WorkspaceId, right: Right
+    ) -> WorkspaceId:
+        """Return a workspace where the caller has ``right``. Raises `NotFound` or `Forbidden`."""
+        await self.check(workspace_id, caller, right)
         return workspace_id
 
     async def visible(
-        self, call: Call, workspace_id: WorkspaceId
+        self, caller: Caller, workspace_id: WorkspaceId
     ) -> tuple[WorkspaceId, Confinement | None]:
-        """Return the workspace in the path of a reading request, and what is visible of it.
+        """Return a workspace that the caller may read, and what is visible of it.
 
         The caller is limited to the files within the returned folder. Raises `NotFound` or
         `Forbidden`.
         """
-        caller = call.principal_as(Caller)
         await self.check(workspace_id, caller, "read")
         return workspace_id, caller.confinement
 
-    async def member(
-        self, call: Call, workspace_id: WorkspaceId, right: Right
-    ) -> tuple[Caller, WorkspaceId]:
-        """Return the caller with the workspace in the path of a request.
-
-        Raises `NotFound` or `Forbidden`.
-        """
-        return await self.require(call, workspace_id, right), workspace_id
-
-    async def seen(self, call: Call, workspace_id: WorkspaceId) -> Workspace:
+    async def seen(self, caller: Caller, workspace_id: WorkspaceId) -> Workspace:
         """Return the workspace as the caller sees it. Raises `NotFound`."""
-        caller = call.principal_as(Caller)
         if caller.limits is not None and not caller.limits.sees(workspace_id):
             raise NotFound
         found = await self._store.read(seen_by(workspace_id, caller.account_id))

@@ -8,9 +8,14 @@ from octavo.access.caller import Caller
 from octavo.http.contract.call import Call
 
 
+def caller_of(call: Call) -> Caller:
+    """Return the caller of an operation."""
+    return call.principal_as(Caller)
+
+
 def require_administrator(call: Call) -> Caller:
     """Return the caller. Raises `Forbidden` unless that is an administrator."""
-    caller = call.principal_as(Caller)
+    caller = caller_of(call)
     if caller.role != "administrator":
         raise Forbidden("This requires an administrator of the installation.")
     return caller

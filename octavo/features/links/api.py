@@ -17,6 +17,7 @@ from octavo.features.links.sql.link_queries import (
     links_of_file,
     unresolved_links,
 )
+from octavo.http.callers import caller_of
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
@@ -100,7 +101,7 @@ class LinkOperations:
     )
     async def get_links(self, call: Call, path: FilePath, query: PageQuery) -> FileLinksSchema:
         """Return the links of a live file."""
-        workspace_id, within = await self._access.visible(call, path.workspace_id)
+        workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         file_id = path.file_id
         if query.after is None:
             script = links_of_file(workspace_id, file_id, query.limit + 1, within)
@@ -131,7 +132,7 @@ class LinkOperations:
         self, call: Call, path: WorkspacePath, query: PageQuery
     ) -> LinkList:
         """Return a page of links."""
-        workspace_id, within = await self._access.visible(call, path.workspace_id)
+        workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         script = unresolved_links(workspace_id, _after(query.after), query.limit + 1, within)
         page, following = _page(await self._read(workspace_id, script), query.limit)
         return LinkList(items=page, next=following)

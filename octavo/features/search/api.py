@@ -14,6 +14,7 @@ from octavo.features.search.note_search import FoundNotes, NoteSearch, SearchedT
 from octavo.features.search.rules import Finder, Ranked, finders_of, snippets_of
 from octavo.features.search.sql.searching import workspaces_of
 from octavo.features.usage.api import METERED, Metering
+from octavo.http.callers import caller_of
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
     ContractModel,
@@ -140,7 +141,7 @@ class SearchOperations:
         self, call: Call, path: WorkspacePath, query: SearchQuery
     ) -> SearchResults:
         """Return matching notes of one workspace."""
-        workspace_id = await self._access.workspace(call, path.workspace_id, "read")
+        workspace_id = await self._access.workspace(caller_of(call), path.workspace_id, "read")
         return await self._search(call, [workspace_id], query)
 
     @operation(
@@ -159,9 +160,9 @@ class SearchOperations:
         """Return matching notes of many workspaces."""
         if query.workspace_id is not None:
             workspace_id = WorkspaceId(query.workspace_id)
-            await self._access.require(call, workspace_id, "read")
+            await self._access.check(workspace_id, caller_of(call), "read")
             return await self._search(call, [workspace_id], query)
-        return await self._search(call, await self._all(call.principal_as(Caller)), query)
+        return await self._search(call, await self._all(caller_of(call)), query)
 
     async def _all(self, caller: Caller) -> list[WorkspaceId]:
         """Return the workspaces of the caller, the newest first."""
@@ -184,7 +185,7 @@ class SearchOperations:
             terms = parse_query(query.q)
         except InvalidQuery as error:
             raise InvalidRequest(errors=[("/query/q", str(error))]) from None
-        within = call.principal_as(Caller).confinement
+        within = caller_of(call).confinement
         where = Where(workspaces, query.path, within, _heads(query))
         results = await self._notes.find(terms, where, partial(_results, terms, query.limit))
         await self._metering.read(call, _amount_of(results))

@@ -11,6 +11,7 @@ from pydantic import Field
 from octavo.access.workspaces import Access
 from octavo.features.sync.sql import folder_feed
 from octavo.features.usage.api import METERED, Metering, amount_of_texts
+from octavo.http.callers import caller_of
 from octavo.http.contract.call import Authenticator, Call
 from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
@@ -157,7 +158,7 @@ class SyncOperations:
     ) -> FeedPageSchema:
         """Return a page of the feed."""
         check_protocol(headers)
-        workspace_id, within = await self._access.visible(call, path.workspace_id)
+        workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         texts = query.include == "text"
         if texts:
             await self._metering.admit(call)
@@ -207,7 +208,7 @@ class SyncOperations:
     async def get_snapshot(self, call: Call, path: WorkspacePath, headers: SyncProtocol) -> Stream:
         """Return every live file."""
         check_protocol(headers)
-        workspace_id, within = await self._access.visible(call, path.workspace_id)
+        workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         await self._metering.admit(call)
         if await self._metering.limited(call):
             # A snapshot that would be cut off is not begun.
@@ -236,7 +237,7 @@ class SyncOperations:
             try:
                 # A snapshot may take long, and session, key or membership may end meanwhile.
                 call.authenticated_as(await self._authenticator.authenticate(call))
-                await self._access.require(call, workspace_id, "read")
+                await self._access.check(workspace_id, caller_of(call), "read")
                 await self._metering.count(call, amount_of_texts(found))
             except Problem:
                 # The client recognises the truncation by the missing last line.

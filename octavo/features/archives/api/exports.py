@@ -7,7 +7,6 @@ from functools import partial
 from octavo_rules.identity import READ, WorkspaceId
 from octavo_rules.problems import AccountLocked, NotFound
 
-from octavo.access.caller import Caller
 from octavo.access.ports import Clock
 from octavo.access.workspaces import Access
 from octavo.features.archives.exports import ExportFormat, Exports
@@ -15,6 +14,7 @@ from octavo.features.archives.job import ARCHIVE_JOB_PROBLEMS
 from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.features.usage.api import METERED, Metering
 from octavo.http.blob_stream import content_disposition
+from octavo.http.callers import caller_of
 from octavo.http.contract.call import Authenticator, Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Locked, Security, operation
@@ -87,26 +87,26 @@ class ExportOperations:
     )
     async def export_workspace(self, call: Call, path: WorkspacePath, query: ExportQuery) -> Stream:
         """Export a workspace."""
-        workspace_id, within = await self._access.visible(call, path.workspace_id)
+        workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         await self._require_alone_if_restricted(call, workspace_id)
         await self._metering.admit(call)
         if await self._metering.limited(call):
             # An export that would be cut off is not begun.
             size = await self._exports.size(workspace_id, query.format, within)
             await self._metering.admit(call, size)
-        workspace = await self._access.seen(call, workspace_id)
+        workspace = await self._access.seen(caller_of(call), workspace_id)
         name = "".join("_" if each in _UNSAFE else each for each in workspace.name)
         day = datetime.fromtimestamp(self._now(), UTC).date().isoformat()
         name = f"{name} {day}{_KINDS[query.format]}.zip"
         headers = ((b"content-disposition", content_disposition("attachment", name)),)
-        account_id = call.principal_as(Caller).account_id
+        account_id = caller_of(call).account_id
         if call.method == "HEAD":
             await self._exports.require_free(account_id)
             return Stream(NoBytes(), ZIP, headers=headers)
 
         async def permit() -> None:
             call.authenticated_as(await self._authenticator.authenticate(call))
-            await self._access.require(call, workspace_id, "read")
+            await self._access.check(workspace_id, caller_of(call), "read")
             await self._require_alone_if_restricted(call, workspace_id)
 
         count = partial(self._metering.count, call)
@@ -120,7 +120,7 @@ class ExportOperations:
 
     async def _require_alone_if_restricted(self, call: Call, workspace_id: WorkspaceId) -> None:
         """Raise `AccountLocked` or `ConsentDue` for what other members may have written."""
-        caller = call.principal_as(Caller)
+        caller = caller_of(call)
         if not caller.locked and not caller.consent_due:
             return
         if await self._access.alone(workspace_id, caller):

@@ -19,6 +19,7 @@ from octavo.features.archives.worker.refusal import (
     ArchiveTooLarge,
     ArchiveTooManyFiles,
 )
+from octavo.http.callers import caller_of
 from octavo.http.contract.bodies import BodyStream, json_body, raw_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -156,7 +157,8 @@ class ImportOperations:
         self, call: Call, path: WorkspacePath, body: StartImportInput
     ) -> StartedImportSchema:
         """Start an import."""
-        caller, workspace_id = await self._access.member(call, path.workspace_id, "write")
+        caller = caller_of(call)
+        workspace_id = await self._access.workspace(caller, path.workspace_id, "write")
         import_id = await self._imports.start(workspace_id, caller.account_id, body.size)
         return StartedImportSchema(import_id=import_id, part_size=PART_SIZE, max_parts=MAX_PARTS)
 
@@ -184,7 +186,8 @@ class ImportOperations:
         self, call: Call, path: PartPath, body: BodyStream
     ) -> ImportPartSchema:
         """Receive a part."""
-        caller, workspace_id = await self._access.member(call, path.workspace_id, "write")
+        caller = caller_of(call)
+        workspace_id = await self._access.workspace(caller, path.workspace_id, "write")
         part = await self._imports.receive_part(
             workspace_id, caller.account_id, path.import_id, path.number, body
         )
@@ -203,7 +206,8 @@ class ImportOperations:
     )
     async def get_workspace_import(self, call: Call, path: ImportPath) -> ImportSchema:
         """Return an import of the caller."""
-        caller, workspace_id = await self._access.member(call, path.workspace_id, "write")
+        caller = caller_of(call)
+        workspace_id = await self._access.workspace(caller, path.workspace_id, "write")
         found = await self._imports.find(workspace_id, caller.account_id, path.import_id)
         return _import(found)
 
@@ -233,7 +237,8 @@ class ImportOperations:
         self, call: Call, path: ImportPath
     ) -> ImportWorkspaceResult:
         """Import an archive."""
-        caller, workspace_id = await self._access.member(call, path.workspace_id, "write")
+        caller = caller_of(call)
+        workspace_id = await self._access.workspace(caller, path.workspace_id, "write")
         permit = partial(self._access.check_later, workspace_id, caller, "write")
         return _result(
             await self._imports.complete(workspace_id, caller.account_id, path.import_id, permit)
@@ -252,7 +257,8 @@ class ImportOperations:
     )
     async def abort_workspace_import(self, call: Call, path: ImportPath) -> Removed:
         """Abort an import."""
-        caller, workspace_id = await self._access.member(call, path.workspace_id, "write")
+        caller = caller_of(call)
+        workspace_id = await self._access.workspace(caller, path.workspace_id, "write")
         await self._imports.abort(workspace_id, caller.account_id, path.import_id)
         return REMOVED
 

@@ -24,6 +24,7 @@ from octavo.features.files.api.note_texts import RevisionTexts
 from octavo.features.images import sql as uploads
 from octavo.features.images.sql import UploaderGone
 from octavo.features.images.uploading import ImageUploads
+from octavo.http.callers import caller_of
 from octavo.http.contract.bodies import MultipartStream, Part, json_body, multipart_body
 from octavo.http.contract.bodies.raw_body import BYTES
 from octavo.http.contract.call import Call
@@ -70,7 +71,7 @@ class UploadedImages(NamedTuple):
         """
         if not named:
             return {}
-        await self.access.require(call, workspace_id, "write")
+        await self.access.check(workspace_id, caller_of(call), "write")
         script = uploads.find(workspace_id, [*named.values()], int(self.now() * 1000))
         found = await self.store.read(script)
         for file_id, object_id in named.items():
@@ -193,7 +194,8 @@ class AttachmentOperations:
         self, call: Call, path: WorkspacePath, body: MultipartStream
     ) -> AttachmentUploadResult:
         """Receive an image."""
-        caller, workspace_id = await self._submitter.access.member(call, path.workspace_id, "write")
+        caller = caller_of(call)
+        workspace_id = await self._submitter.access.workspace(caller, path.workspace_id, "write")
         await self._uploads.require_room(workspace_id)
         digest: Digest | None = None
         async for part in body:

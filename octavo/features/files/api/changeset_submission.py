@@ -18,6 +18,7 @@ from octavo.actors.workspace.messages import (
     Push,
     WorkspaceMessage,
 )
+from octavo.http.callers import caller_of
 from octavo.http.contract.call import Call
 from octavo.http.contract.in_process import OF_PAGE
 from octavo.model.etag import one_strong_tag, parse_entity_tags
@@ -62,7 +63,8 @@ class ChangesetSubmitter(NamedTuple):
         then has a receipt. The receipt has what is visible to the caller.
         """
         workspace = WorkspaceId(workspace_id)
-        caller = await self.access.require(call, workspace, "write")
+        caller = caller_of(call)
+        await self.access.check(workspace, caller, "write")
         if mutation_id is MISSING:
             # Nobody else knows the generated id, so it cannot be reused for another change.
             mutation, digest = self.new_id(), Digest("")
@@ -105,7 +107,7 @@ class ChangesetSubmitter(NamedTuple):
         )
         missing_update = GetUpdateSince(FileId(file_id), Epoch(epoch), vector)
         found = await self.workspaces.ask(workspace, missing_update)
-        within = call.principal_as(Caller).confinement
+        within = caller_of(call).confinement
         if within is not None:
             # It may have been moved after the change.
             head = await self.workspaces.ask(workspace, HeadOf(FileId(file_id)))
@@ -124,7 +126,7 @@ def _origin_of(call: Call, caller: Caller) -> Origin:
 
 def visible_receipt(call: Call, receipt: Receipt) -> Receipt:
     """Return what the caller may see of a receipt. Raises `NotFound` when that is nothing."""
-    within = call.principal_as(Caller).confinement
+    within = caller_of(call).confinement
     visible = receipt if within is None else receipt.within(within)
     if visible is None:
         raise NotFound

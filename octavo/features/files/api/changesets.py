@@ -10,7 +10,6 @@ from octavo_rules.problems import InsufficientScope, InvalidRequest, NotFound
 from pydantic import FailFast, Field, field_validator
 from pydantic_core import MISSING
 
-from octavo.access.caller import Caller
 from octavo.features.files.api.attachments import UploadedImages, unknown_image
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter, visible_receipt
 from octavo.features.files.api.files import LINKS_WITHOUT_PATH, LONGEST_CHANGE
@@ -21,6 +20,7 @@ from octavo.features.files.api.note_texts import (
     RevisionTexts,
     text_of,
 )
+from octavo.http.callers import caller_of
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -201,7 +201,7 @@ class ChangesetOperations:
     ) -> ChangesetResultSchema:
         """Push a changeset."""
         check_protocol(headers)
-        if call.principal_as(Caller).limits is not None and any(
+        if caller_of(call).limits is not None and any(
             isinstance(each, PurgeOperation) for each in body.operations
         ):
             raise InsufficientScope(None, "Erasing a file permanently requires full access.")
@@ -278,7 +278,7 @@ class ChangesetOperations:
     async def get_receipt(self, call: Call, path: MutationPath) -> ChangesetResultSchema:
         """Return a receipt."""
         access, mutation_id = self._submitter.access, path.mutation_id
-        workspace_id, within = await access.visible(call, path.workspace_id)
+        workspace_id, within = await access.visible(caller_of(call), path.workspace_id)
         found = await self._store.read_much(receipts(workspace_id, [mutation_id]))
         if mutation_id not in found:
             raise NotFound

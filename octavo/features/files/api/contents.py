@@ -24,6 +24,7 @@ from octavo.http.blob_stream import (
     require_blob,
     vanished,
 )
+from octavo.http.callers import caller_of
 from octavo.http.conditional import IfNoneMatch
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, Identifier
@@ -133,7 +134,7 @@ class ContentOperations:
         self, call: Call, path: FilePath, query: FileContentQuery, headers: ContentHeaders
     ) -> Stream | NotModified:
         """Return the content of a file."""
-        workspace_id, within = await self._access.visible(call, path.workspace_id)
+        workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         await self._metering.admit(call)
         named = None if query.revision is MISSING else RevisionId(query.revision)
         file_id = path.file_id

@@ -12,6 +12,7 @@ from pydantic_core import MISSING
 from octavo.access.workspaces import Access
 from octavo.features.files.api.changeset_submission import visible_receipt
 from octavo.features.usage.api import memory_of
+from octavo.http.callers import caller_of
 from octavo.http.contract.call import Call
 from octavo.model.files.changeset import ChangeOperation, fingerprint
 from octavo.model.files.receipt import Receipt
@@ -105,7 +106,9 @@ class RevisionTexts(NamedTuple):
         """
         if not named:
             return {}
-        within = (await self.access.require(call, workspace_id, "write")).confinement
+        caller = caller_of(call)
+        await self.access.check(workspace_id, caller, "write")
+        within = caller.confinement
         size = await self.store.read(files.text_size(workspace_id, [], [*named.values()], within))
         # Without waiting: the request may hold the memory of its body. More is refused below.
         call.take(memory_of(min(size, MAX_BYTES)))

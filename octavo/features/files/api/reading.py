@@ -25,6 +25,7 @@ from octavo.features.usage.api import (
     amount_of_texts,
     memory_of,
 )
+from octavo.http.callers import caller_of
 from octavo.http.conditional import IfNoneMatch
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
@@ -230,7 +231,7 @@ class ReadingOperations:
         self, call: Call, path: FilePath, query: ContentQuery, headers: IfNoneMatch
     ) -> Reply[WorkspaceFile] | NotModified:
         """Return a file."""
-        workspace_id, within = await self._access.visible(call, path.workspace_id)
+        workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         await self._metering.admit(call)
         file_id = path.file_id
         if headers.if_none_match is not None:
@@ -285,7 +286,7 @@ class ReadingOperations:
     )
     async def list_files(self, call: Call, path: WorkspacePath, query: ListQuery) -> FileList:
         """Return a page of files."""
-        workspace_id, within = await self._access.visible(call, path.workspace_id)
+        workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         if "\0" in query.prefix:
             raise InvalidRequest(
                 errors=[("/query/prefix", "A path cannot contain the character NUL.")]
@@ -325,7 +326,7 @@ class ReadingOperations:
     )
     async def list_revisions(self, call: Call, path: FilePath, query: PageQuery) -> RevisionList:
         """Return a page of revisions."""
-        workspace_id, within = await self._access.visible(call, path.workspace_id)
+        workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         after = read_cursor(query.after, 1, numbers=(0,))
         before = Position(int(after[0]) if after else _NEWEST)
         script = files.revisions_of(workspace_id, path.file_id, before, query.limit + 1, within)
@@ -359,7 +360,7 @@ class ReadingOperations:
     )
     async def get_revision(self, call: Call, path: RevisionPath) -> WorkspaceFile:
         """Return a revision with its text."""
-        workspace_id, within = await self._access.visible(call, path.workspace_id)
+        workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         await self._metering.admit(call)
         named = [path.revision_id]
         size = files.text_size(workspace_id, [], named, within)
@@ -392,7 +393,7 @@ class ReadingOperations:
         self, call: Call, path: WorkspacePath, body: ReadFilesInput
     ) -> ReadFilesSchema:
         """Return the files and revisions that exist."""
-        workspace_id, within = await self._access.visible(call, path.workspace_id)
+        workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         await self._metering.admit(call)
         named = (
             workspace_id,

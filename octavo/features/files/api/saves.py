@@ -12,6 +12,7 @@ from octavo.actors.workspace.messages import HeadOf
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter
 from octavo.features.files.api.files import COMMON_PROBLEMS, ETAG, LONGEST_CHANGE, FilePath
 from octavo.features.usage.api import METERED, Metering, memory_of
+from octavo.http.callers import caller_of
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, GivenBytes, Identifier
@@ -101,7 +102,8 @@ class SaveOperations:
 
         Raises `NotFound` or `Forbidden` for who may not change it, and `ServerBusy`.
         """
-        caller = await self._submitter.access.require(call, workspace_id, "write")
+        caller = caller_of(call)
+        await self._submitter.access.check(workspace_id, caller, "write")
         within = caller.confinement
         head = self._submitter.workspaces.answer(workspace_id, HeadOf(file_id), None)
         if head is None:

@@ -9,7 +9,6 @@ from octavo_rules.problems import InvalidRequest, NotFound
 from pydantic import Field
 from pydantic_core import MISSING
 
-from octavo.access.caller import Caller
 from octavo.actors.workspace.messages import ChangesetRefused
 from octavo.features.accounts.sql import accounts
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter
@@ -34,6 +33,7 @@ from octavo.features.history.undo import (
     UndoOutlook,
 )
 from octavo.features.usage.api import memory_of
+from octavo.http.callers import caller_of
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -188,7 +188,9 @@ class ClientChangeOperations:
     )
     async def list_client_changes(self, call: Call, path: WorkspacePath) -> ClientChangesList:
         """Return the programs."""
-        workspace_id = await self._submitter.access.workspace(call, path.workspace_id, "read")
+        workspace_id = await self._submitter.access.workspace(
+            caller_of(call), path.workspace_id, "read"
+        )
         found = await self._store.read_much(changes_of(workspace_id, MAX_CLIENTS))
         programs = [ProgramOfAccount(each.program.client_id, each.author) for each in found]
         undone = await self._store.read_much(programs_undone(workspace_id, programs))
@@ -215,7 +217,9 @@ class ClientChangeOperations:
         self, call: Call, path: WorkspacePath, query: UndoQuery
     ) -> UndoOutlookSchema:
         """Return what an undo would do."""
-        workspace_id = await self._submitter.access.workspace(call, path.workspace_id, "write")
+        workspace_id = await self._submitter.access.workspace(
+            caller_of(call), path.workspace_id, "write"
+        )
         outlook = await self._outlook(workspace_id, _changes(call, query), "/query/since")
         return UndoOutlookSchema(
             changes=[_planned(each) for each in outlook.reversions], kept=_kept(outlook.kept)
@@ -246,7 +250,9 @@ class ClientChangeOperations:
         self, call: Call, path: WorkspacePath, body: UndoInput
     ) -> UndoResult:
         """Undo the changes of a program."""
-        workspace_id = await self._submitter.access.workspace(call, path.workspace_id, "write")
+        workspace_id = await self._submitter.access.workspace(
+            caller_of(call), path.workspace_id, "write"
+        )
         changes = _changes(call, body)
         requested = _fingerprint(changes)
         before = await self._accepted_before(workspace_id, body.mutation_id, requested)
@@ -310,7 +316,7 @@ class ClientChangeOperations:
 
 
 def _changes(call: Call, asked: UndoQuery) -> ChangesOfProgram:
-    account = asked.account_id or call.principal_as(Caller).account_id
+    account = asked.account_id or caller_of(call).account_id
     return ChangesOfProgram(asked.client, AccountId(account), milliseconds_of(asked.since))
 
 

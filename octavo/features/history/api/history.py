@@ -23,6 +23,7 @@ from octavo.features.history.rules.revision_diff import (
     words,
 )
 from octavo.features.usage.api import METERED, Metering, amount_of_texts
+from octavo.http.callers import caller_of
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
@@ -146,7 +147,7 @@ class HistoryOperations:
         self, call: Call, path: FilePath, query: DiffQuery
     ) -> RevisionDiff | EncodedJson[RevisionDiff]:
         """Return the changes between two revisions."""
-        workspace_id, within = await self._access.visible(call, path.workspace_id)
+        workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         await self._metering.admit(call)
         seen = _SeenFile(workspace_id, path.file_id, within)
         await call.reserve(_TOTAL * await self._size(seen, query))

@@ -15,6 +15,7 @@ from octavo.features.history.rules.restoration import LeftFile, LeftReason
 from octavo.features.history.rules.reversion import Action, Reversion
 from octavo.features.history.sql.restorations import MAX_LEFT, StoredRestoration
 from octavo.features.history.undo import HistoryPruned
+from octavo.http.callers import caller_of
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -208,7 +209,7 @@ class RestorationOperations:
         self, call: Call, path: WorkspacePath, query: RestorationQuery
     ) -> RestorationPreview:
         """Return what a restoration would do."""
-        workspace_id = await self._access.workspace(call, path.workspace_id, "write")
+        workspace_id = await self._access.workspace(caller_of(call), path.workspace_id, "write")
         after = read_cursor(query.after, 2, identifier=1)
         moment = None if query.moment is None else milliseconds_of(query.moment)
         asked = _asked(moment, query.position, query.folder, "/query")
@@ -253,7 +254,8 @@ class RestorationOperations:
         self, call: Call, path: WorkspacePath, body: RestorationInput
     ) -> RestorationSchema:
         """Restore a workspace."""
-        caller, workspace_id = await self._access.member(call, path.workspace_id, "write")
+        caller = caller_of(call)
+        workspace_id = await self._access.workspace(caller, path.workspace_id, "write")
         moment = None if body.moment is MISSING else milliseconds_of(body.moment)
         position = None if body.position is MISSING else body.position
         asked = _asked(moment, position, body.folder, "")
@@ -279,7 +281,7 @@ class RestorationOperations:
         self, call: Call, path: WorkspacePath, query: PageQuery
     ) -> RestorationList:
         """Return the restorations."""
-        workspace_id = await self._access.workspace(call, path.workspace_id, "write")
+        workspace_id = await self._access.workspace(caller_of(call), path.workspace_id, "write")
         given = read_cursor(query.after, 2, numbers=(0,), identifier=1)
         after = given or (str(_LATEST), _HIGHEST_ID)
         found = await self._restorations.newest(
@@ -303,7 +305,7 @@ class RestorationOperations:
     )
     async def get_restoration(self, call: Call, path: RestorationPath) -> RestorationSchema:
         """Return a restoration."""
-        workspace_id = await self._access.workspace(call, path.workspace_id, "write")
+        workspace_id = await self._access.workspace(caller_of(call), path.workspace_id, "write")
         found = await self._restorations.find(workspace_id, path.restoration_id)
         if found is None:
             raise NotFound

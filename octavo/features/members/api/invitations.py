@@ -8,13 +8,12 @@ from octavo_rules.problems import InvalidRequest, NotFound
 from pydantic import Field
 
 from octavo.access.attempts import GRANTS
-from octavo.access.caller import Caller
 from octavo.access.ports import Clock
 from octavo.access.workspaces import Access
 from octavo.features.accounts.rules.refusal import TooManyInvitations
 from octavo.features.members.invitations import Invitations
 from octavo.features.members.rules import LONGEST_SECONDS, Invitation, InvitationId, InvitationState
-from octavo.http.callers import require_administrator
+from octavo.http.callers import caller_of, require_administrator
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -154,7 +153,7 @@ class InvitationOperations:
             raise InvalidRequest(errors=[("/workspaceRole", message)])
         address, expires_at = self._checked(body.address, body.expires_at)
         made, token = await self._invitations.create(
-            call.principal_as(Caller).account_id,
+            caller_of(call).account_id,
             client=call.client,
             role=body.role,
             address=address,
@@ -215,9 +214,9 @@ class InvitationOperations:
     )
     async def accept_invitation(self, call: Call, body: InvitationToken) -> WorkspaceSchema:
         """Join a workspace."""
-        account_id = call.principal_as(Caller).account_id
+        account_id = caller_of(call).account_id
         joined = await self._invitations.accept(account_id, body.token, client=call.client)
-        return workspace_document(await self._access.seen(call, joined))
+        return workspace_document(await self._access.seen(caller_of(call), joined))
 
     @operation(
         id="createWorkspaceInvitation",
@@ -240,7 +239,8 @@ class InvitationOperations:
         self, call: Call, path: WorkspacePath, body: WorkspaceInvitationInput
     ) -> InvitationCreated:
         """Create an invitation into a workspace."""
-        caller, workspace_id = await self._access.member(call, path.workspace_id, "manage")
+        caller = caller_of(call)
+        workspace_id = await self._access.workspace(caller, path.workspace_id, "manage")
         address, expires_at = self._checked(body.address, body.expires_at)
         made, token = await self._invitations.create(
             caller.account_id,
@@ -266,7 +266,7 @@ class InvitationOperations:
         self, call: Call, path: WorkspacePath, query: PageQuery
     ) -> InvitationList:
         """Return a page of invitations into a workspace."""
-        workspace_id = await self._access.workspace(call, path.workspace_id, "manage")
+        workspace_id = await self._access.workspace(caller_of(call), path.workspace_id, "manage")
         return await self._page(workspace_id, query)
 
     @operation(
@@ -285,7 +285,8 @@ class InvitationOperations:
         self, call: Call, path: WorkspaceInvitationPath
     ) -> Removed:
         """Revoke an invitation into a workspace."""
-        caller, workspace_id = await self._access.member(call, path.workspace_id, "manage")
+        caller = caller_of(call)
+        workspace_id = await self._access.workspace(caller, path.workspace_id, "manage")
         await self._invitations.revoke(
             path.invitation_id,
             workspace_id,

@@ -8,6 +8,7 @@ from pydantic_core import MISSING
 
 from octavo.access.workspaces import Access
 from octavo.features.members.members import Members
+from octavo.http.callers import caller_of
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -79,8 +80,8 @@ class MemberOperations:
     )
     async def list_members(self, call: Call, path: WorkspacePath, query: PageQuery) -> MemberList:
         """Return a page of members."""
-        workspace_id = await self._access.workspace(call, path.workspace_id, "read")
-        role = (await self._access.seen(call, workspace_id)).role
+        workspace_id = await self._access.workspace(caller_of(call), path.workspace_id, "read")
+        role = (await self._access.seen(caller_of(call), workspace_id)).role
         after = read_cursor(query.after, 2, identifier=1, numbers=(0,))
         start = None if after is None else (int(after[0]), after[1])
         found = await self._members.list(workspace_id, start, query.limit + 1)
@@ -108,7 +109,8 @@ class MemberOperations:
         self, call: Call, path: MemberPath, body: MemberUpdateInput
     ) -> MemberSchema:
         """Change the role of a member."""
-        caller, workspace_id = await self._access.member(call, path.workspace_id, "manage")
+        caller = caller_of(call)
+        workspace_id = await self._access.workspace(caller, path.workspace_id, "manage")
         changed = await self._members.change(
             workspace_id,
             caller.account_id,
@@ -132,7 +134,8 @@ class MemberOperations:
     )
     async def remove_member(self, call: Call, path: MemberPath) -> Removed:
         """End a membership."""
-        caller, workspace_id = await self._access.member(call, path.workspace_id, "read")
+        caller = caller_of(call)
+        workspace_id = await self._access.workspace(caller, path.workspace_id, "read")
         account_id = path.account_id
         await self._members.remove(workspace_id, caller.account_id, account_id, client=call.client)
         return REMOVED

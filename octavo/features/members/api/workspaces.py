@@ -8,8 +8,8 @@ from octavo_rules.identity import READ, WorkspaceId
 from octavo_rules.problems import InvalidRequest, NotFound
 from pydantic import Field
 
-from octavo.access.caller import Caller
 from octavo.access.workspaces import Access
+from octavo.http.callers import caller_of
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import REMOVED, ContractModel, Removed
@@ -81,7 +81,7 @@ class WorkspaceOperations:
     async def list_workspaces(self, call: Call, query: PageQuery) -> WorkspaceList:
         """Return a page of workspaces."""
         after = read_cursor(query.after, 1, identifier=0)
-        caller = call.principal_as(Caller)
+        caller = caller_of(call)
         chosen = None if caller.limits is None else caller.limits.workspaces
         first = after[0] if after else ""
         if chosen is None:
@@ -107,7 +107,7 @@ class WorkspaceOperations:
     )
     async def create_workspace(self, call: Call, body: WorkspaceNameInput) -> WorkspaceSchema:
         """Create a workspace."""
-        account_id = call.principal_as(Caller).account_id
+        account_id = caller_of(call).account_id
         now = int(self._now() * 1000)
         made = Workspace(WorkspaceId(self._new_id()), _name(body), "owner", now)
         await self._store.write(workspaces.create(made.workspace_id, made.name, account_id, now))
@@ -127,7 +127,7 @@ class WorkspaceOperations:
     async def get_workspace(self, call: Call, path: WorkspacePath) -> WorkspaceSchema:
         """Return a workspace."""
         workspace_id = path.workspace_id
-        return workspace_document(await self._access.seen(call, workspace_id))
+        return workspace_document(await self._access.seen(caller_of(call), workspace_id))
 
     @operation(
         id="updateWorkspace",
@@ -144,9 +144,9 @@ class WorkspaceOperations:
         self, call: Call, path: WorkspacePath, body: WorkspaceNameInput
     ) -> WorkspaceSchema:
         """Rename a workspace."""
-        workspace_id = await self._access.workspace(call, path.workspace_id, "manage")
+        workspace_id = await self._access.workspace(caller_of(call), path.workspace_id, "manage")
         await self._store.write(workspaces.rename(workspace_id, _name(body)))
-        return workspace_document(await self._access.seen(call, workspace_id))
+        return workspace_document(await self._access.seen(caller_of(call), workspace_id))
 
     @operation(
         id="deleteWorkspace",
@@ -162,7 +162,7 @@ class WorkspaceOperations:
     )
     async def delete_workspace(self, call: Call, path: WorkspacePath) -> Removed:
         """Delete a workspace."""
-        workspace_id = await self._access.workspace(call, path.workspace_id, "own")
+        workspace_id = await self._access.workspace(caller_of(call), path.workspace_id, "own")
         try:
             # It may be committed after it was cancelled, and what is read until then would stay.
             with trio.CancelScope(shield=True):

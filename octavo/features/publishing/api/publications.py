@@ -8,7 +8,6 @@ from octavo_rules.problems import InvalidRequest, NotFound
 from pydantic import Discriminator, Field
 
 from octavo.access.attempts import GRANTS
-from octavo.access.caller import Caller
 from octavo.access.ports import Clock, milliseconds
 from octavo.access.workspaces import Access
 from octavo.features.accounts.rules.password import LONGEST as LONGEST_PASSWORD
@@ -26,6 +25,7 @@ from octavo.features.publishing.rules import (
     TooManyLinks,
     password_fault,
 )
+from octavo.http.callers import caller_of
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -179,7 +179,8 @@ class PublicationOperations:
         self, call: Call, path: WorkspacePath, body: CreatePublishedLinkInput
     ) -> PublishedLinkCreated:
         """Create a link."""
-        caller, workspace_id = await self._access.member(call, path.workspace_id, "manage")
+        caller = caller_of(call)
+        workspace_id = await self._access.workspace(caller, path.workspace_id, "manage")
         label, expires_at = self._checked(body)
         link, token = await self._links.create(
             workspace_id,
@@ -209,7 +210,7 @@ class PublicationOperations:
         self, call: Call, path: WorkspacePath, query: PageQuery
     ) -> PublishedLinkList:
         """Return a page of links."""
-        workspace_id = await self._access.workspace(call, path.workspace_id, "manage")
+        workspace_id = await self._access.workspace(caller_of(call), path.workspace_id, "manage")
         after = read_cursor(query.after, 1, identifier=0)
         found = await self._links.list(
             workspace_id, None if after is None else str(after[0]), query.limit + 1
@@ -231,11 +232,11 @@ class PublicationOperations:
     )
     async def revoke_published_link(self, call: Call, path: PublicationPath) -> Removed:
         """Revoke a link."""
-        _, workspace_id = await self._access.member(call, path.workspace_id, "manage")
+        workspace_id = await self._access.workspace(caller_of(call), path.workspace_id, "manage")
         await self._links.revoke(
             workspace_id,
             path.publication_id,
-            actor=call.principal_as(Caller).account_id,
+            actor=caller_of(call).account_id,
             client=call.client,
         )
         return REMOVED
