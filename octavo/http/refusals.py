@@ -4,7 +4,8 @@ Refusals are problems themselves, and handlers let them propagate. The pipeline 
 converts everything else here.
 """
 
-from types import TracebackType
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from greenroom import (
     ActorCrashed,
@@ -66,26 +67,6 @@ class WorkspaceBusy(TemporaryProblem):
     remedy = "Send the request again after the seconds in retry-after, with the same mutationId."
 
 
-def store_problem(error: StoreUnavailable) -> Problem:
-    """Return the problem of a store failure; it says whether the change may have been made."""
-    if isinstance(error, StoreFull):
-        return StorageFull()
-    return StorageUnavailable(OUTCOME_UNKNOWN if error.outcome_unknown else None)
-
-
-def store_failure(error: Exception) -> Problem | None:
-    """Return the problem of a failure of the database or the blob store; None for another error."""
-    match error:
-        case StoreUnavailable():
-            return store_problem(error)
-        case BlobsFull():
-            return StorageFull()
-        case BlobsUnavailable() | BlobCollected():
-            return StorageUnavailable(_NO_BLOBS, retry_after=5)
-        case _:
-            return None
-
-
 DOCUMENT_PROBLEMS: tuple[type[Problem], ...] = (
     EpochMismatch,
     DocumentMalformed,
@@ -129,7 +110,7 @@ def problem_of(error: Exception) -> Problem | None:
         case NoWorkspace():
             return NotFound()
         case CommitFailed():
-            return store_failure(error.error)
+            return problem_of(error.error)
         case ActorQuarantined():
             return WorkspaceBusy(retry_after=error.retry_after)
         case ActorCrashed() | InvalidActor() | AskCycle():
@@ -143,28 +124,26 @@ def problem_of(error: Exception) -> Problem | None:
             return ServerBusy("A part of the service failed: nothing was changed. Try again.")
         case OutcomeUnknown():
             return WorkspaceBusy(OUTCOME_UNKNOWN)
+        case StoreFull() | BlobsFull():
+            return StorageFull()
+        case StoreUnavailable():
+            return StorageUnavailable(OUTCOME_UNKNOWN if error.outcome_unknown else None)
+        case BlobsUnavailable() | BlobCollected():
+            return StorageUnavailable(_NO_BLOBS, retry_after=5)
         case _:
-            return store_failure(error)
+            return None
 
 
-class refusals_as_problems:  # noqa: N801  # used like a function
-    """Convert refusals raised in the block to problems, outside the pipeline of the contract."""
-
-    __slots__ = ()
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if isinstance(error, Exception):
-            problem = problem_of(error)
-            if problem is not None:
-                try:
-                    raise problem from error
-                finally:
-                    del problem
+@contextmanager
+def failures_as_problems() -> Iterator[None]:
+    """Convert failures raised in the block to problems, outside the pipeline of the contract."""
+    try:
+        yield
+    except Exception as error:
+        problem = problem_of(error)
+        if problem is None:
+            raise
+        try:
+            raise problem from error
+        finally:
+            del problem

@@ -9,7 +9,7 @@ import trio
 from greenroom import ActorCrashed, ActorQuarantined, ActorStopped, MailboxFull
 from octavo_rules.problems import Problem
 
-from octavo.http.refusals import refusals_as_problems, store_failure
+from octavo.http.refusals import failures_as_problems, problem_of
 from octavo.store import StoreError, StoreFull, StoreUnavailable
 from octavo.store.blobs import BlobKey, BlobsFull, BlobsUnavailable
 from octavo.store.queries.blobs import BlobCollected
@@ -39,7 +39,7 @@ HOSTILE = "/srv/octavo: ann@db.example, 10.0.0.1:5432, PostgreSQL 15.3"
     ids=lambda error: type(error).__name__,
 )
 def test_failure_is_a_problem_without_its_text(error: Exception) -> None:
-    problem = store_failure(error)
+    problem = problem_of(error)
     assert problem is not None
     written = f"{problem.detail} {problem.members} {problem.headers}"
     assert not any(word in written for word in HOSTILE.split())
@@ -201,7 +201,7 @@ async def test_requests_over_the_workspace_queue_limit_are_refused_without_effec
 def test_workspace_that_does_not_accept_a_request_is_busy(
     error: Exception, code: str, retry_after: bytes
 ) -> None:
-    with pytest.raises(Problem) as raised, refusals_as_problems():
+    with pytest.raises(Problem) as raised, failures_as_problems():
         raise error
     assert raised.value.code == code
     assert raised.value.headers == ((b"retry-after", retry_after),)

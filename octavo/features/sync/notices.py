@@ -30,8 +30,8 @@ from octavo.http.contract.parameters import require_no_query
 from octavo.http.contract.prepared_response import WEBSOCKET_EVENTS, prepared_problem
 from octavo.http.contract.request_context import RequestContext
 from octavo.http.contract.request_log import RequestLog, RequestRecord
-from octavo.http.refusals import store_problem
-from octavo.store import Store, StoreUnavailable
+from octavo.http.refusals import failures_as_problems
+from octavo.store import Store
 from octavo.store.fair_turns import working_for
 from octavo.store.queries.workspaces import WorkspaceAccess, access_to
 from octavo.ws.notice_stream import MAX_MESSAGE, NoticeStream
@@ -195,10 +195,8 @@ class NoticeSocket:
         headers = credential_headers(context.scope["headers"])
         # Authentication may wait as well: for the client, not for whom the task served before.
         working_for.set(network_prefix(client_of(context.scope)))
-        try:
+        with failures_as_problems():
             caller = await self._authenticator.identify(headers, changes=True)
-        except StoreUnavailable as error:
-            raise store_problem(error) from None
         working_for.set(caller.name)
         if caller.scopes is not None and READ not in caller.scopes:
             raise InsufficientScope(READ)

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.access.ports import Clock, milliseconds
-from octavo.http.refusals import refusals_as_problems
+from octavo.http.refusals import failures_as_problems
 from octavo.model.access.form_stamp import FormStamp, signed_stamp, valid_stamp
 
 FormSecret = Callable[[], Awaitable[bytes]]
@@ -30,7 +30,7 @@ class FormStamps:
     async def load(self) -> bytes:
         """Return the secret, read once. Raises the problem of a database that is away."""
         if self._secret is None:
-            with refusals_as_problems():
+            with failures_as_problems():
                 self._secret = await self._get_secret()
         return self._secret
 

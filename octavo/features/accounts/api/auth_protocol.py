@@ -26,7 +26,7 @@ from octavo.http.contract.bodies.body_reader import Headers
 from octavo.http.contract.bodies.json_body import JsonBody
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, Identifier, Timestamp, timestamp
-from octavo.http.refusals import refusals_as_problems
+from octavo.http.refusals import failures_as_problems
 from octavo.model.access.account import Account
 
 M = TypeVar("M", bound=BaseModel)
@@ -111,7 +111,7 @@ def protocol_errors(*, enabled: bool = True) -> Iterator[None]:
     unless ``enabled``.
     """
     try:
-        with refusals_as_problems():
+        with failures_as_problems():
             yield
     except Problem as problem:
         if enabled:

@@ -31,7 +31,6 @@ from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.http.callers import require_origin
 from octavo.http.contract.call import Call
 from octavo.http.contract.operation import Locked
-from octavo.http.refusals import refusals_as_problems
 from octavo.http.session_cookie import cookie_values, session_token
 from octavo.model.access.token import digest_of, is_operator_token
 
@@ -90,16 +89,15 @@ class SessionOrKey:
     async def authenticate(self, call: Call) -> Caller:
         """Return the caller.
 
-        Raises what `identify` raises, `StoreUnavailable`, and the problem of `ConsentDue`
-        when the caller must accept documents before this operation. Cancellation changes nothing.
+        Raises what `identify` raises, `StoreUnavailable`, and `ConsentDue` when the caller must
+        accept documents before this operation. Cancellation changes nothing.
         """
         scope = call.scope
         caller = await self.identify(scope["headers"], changes=scope["method"] not in _SAFE_METHODS)
         # The pipeline refuses locked accounts; accepting documents would not help them.
         restricted = call.operation.locked is Locked.REFUSED and not caller.locked
         if restricted and caller.consent_due:
-            with refusals_as_problems():
-                raise ConsentDue(self._legal)
+            raise ConsentDue(self._legal)
         return caller
 
     async def identify(self, headers: Sequence[Header], *, changes: bool) -> Caller:

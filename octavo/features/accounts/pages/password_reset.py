@@ -9,7 +9,7 @@ from octavo.features.accounts.rules.refusal import InvalidResetToken
 from octavo.http.pages.form_errors import form_errors_of
 from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor
 from octavo.http.pages.responses import SIGN_IN, redirect, show
-from octavo.http.refusals import refusals_as_problems
+from octavo.http.refusals import failures_as_problems
 
 FORGOTTEN = "/forgot-password"
 RESET = "/reset-password"
@@ -39,7 +39,7 @@ def add_password_reset_pages(site: PageRegistry, opens: ResetOpens) -> None:
     @site.page(RESET, Audience.ANYBODY)
     async def show_form(visitor: Visitor) -> Response:
         token = visitor.query.get("token", "")
-        with refusals_as_problems():
+        with failures_as_problems():
             opened = await opens(token)
         if not opened:
             return await show("reset_closed.html", status=404)

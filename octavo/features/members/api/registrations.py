@@ -26,7 +26,7 @@ from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.reply import Reply
 from octavo.http.fields import EmailAddress, label
-from octavo.http.refusals import refusals_as_problems
+from octavo.http.refusals import failures_as_problems
 from octavo.http.session_cookie import SET_COOKIE, session_cookie
 from octavo.model.access.account import LONGEST_NAME, Address, Preferences, parse_address
 from octavo.model.label import device_of, parse_label
@@ -117,7 +117,7 @@ class RegistrationOperations:
         require_origin(headers, self._origin)
         address, display_name = _checked(body)
         agent = next((value for name, value in headers if name == b"user-agent"), None)
-        with refusals_as_problems():
+        with failures_as_problems():
             return await self._registration.register(
                 body.invitation,
                 address,

@@ -15,7 +15,7 @@ from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.workspace_paths import path_of, workspace_of
-from octavo.http.refusals import refusals_as_problems
+from octavo.http.refusals import failures_as_problems
 from octavo.store import StoreUnavailable
 
 PATH = "/register"
@@ -145,7 +145,7 @@ def add_register_pages(
         return await _join(visitor, token, trouble)
 
     async def _opens(token: str) -> bool:
-        with refusals_as_problems():
+        with failures_as_problems():
             return await opens(token)
 
     async def _invited(token: str) -> InvitedInto | None:

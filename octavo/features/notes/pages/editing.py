@@ -47,7 +47,7 @@ from octavo.http.pages.long_texts import reservation
 from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.workspace_paths import LIST, path_of
-from octavo.http.refusals import refusals_as_problems
+from octavo.http.refusals import failures_as_problems
 from octavo.model.etag import entity_tag
 from octavo.model.files.naming import written_path
 from octavo.model.files.path import NOTE_SUFFIX, check_path
@@ -281,7 +281,7 @@ class NoteEditing:
         if same and path == given["path-before"]:
             return redirect(f"{path_of(workspace.id)}/notes/{file_id}", "note-changed-meanwhile")
         try:
-            with refusals_as_problems():
+            with failures_as_problems():
                 await self._pages.texts.content(given["text"])
         except Problem as problem:
             return await self._edit(visitor, workspace, file_id, given, _trouble(problem))
@@ -393,7 +393,7 @@ class NoteEditing:
             return _Preview(asked=False)
         try:
             at = path_after(path, before)
-            with refusals_as_problems():
+            with failures_as_problems():
                 check_path(at, kept=at)
             return _Preview(await self._pages.preview(workspace_id, at, text))
         except Problem as problem:

@@ -18,7 +18,7 @@ from octavo.http.pages.form_errors import FormErrors
 from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import report, show
 from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
-from octavo.http.refusals import refusals_as_problems
+from octavo.http.refusals import failures_as_problems
 from octavo.model.files.path import Kind
 from octavo.model.refusal import FilePurged
 from octavo.model.workspace import grants
@@ -139,23 +139,23 @@ class NotePages:
 
     async def way(self, workspace_id: str, folder: str) -> Sequence[Level]:
         """Return the folders down to one. Raises the problem of a database that is away."""
-        with refusals_as_problems():
+        with failures_as_problems():
             return await self.notes.way(WorkspaceId(workspace_id), folder)
 
     async def folders(self, workspace_id: str) -> list[str]:
         """Return folders for a field with suggestions. Raises the problem as `way` does."""
-        with refusals_as_problems():
+        with failures_as_problems():
             return await self.notes.folders(WorkspaceId(workspace_id), MOST_SUGGESTED)
 
     async def open_note(self, workspace_id: str, file_id: str, folder: str) -> OpenNote:
         """Return a note as HTML, with the folders above it. Raises problems."""
-        with refusals_as_problems():
+        with failures_as_problems():
             return await self.notes.open_note(WorkspaceId(workspace_id), FileId(file_id), folder)
 
     async def title(self, workspace_id: str, file_id: str, path: str) -> str:
         """Return the title of a live note; else, or while it is not known, the name of the file."""
         try:
-            with refusals_as_problems():
+            with failures_as_problems():
                 title = await self.notes.title(WorkspaceId(workspace_id), FileId(str(file_id)))
         except Problem:
             title = ""
@@ -164,7 +164,7 @@ class NotePages:
     async def known_title(self, workspace_id: str, file_id: str, path: str) -> str:
         """Return the title of a live note if it was rendered before; else the name of the file."""
         try:
-            with refusals_as_problems():
+            with failures_as_problems():
                 title = await self.notes.known_title(WorkspaceId(workspace_id), FileId(file_id))
         except Problem:
             title = ""
@@ -175,7 +175,7 @@ class NotePages:
 
         Raises problems, also those of a text that can't be saved.
         """
-        with refusals_as_problems():
+        with failures_as_problems():
             await self.texts.content(text)
             return await self.notes.preview(WorkspaceId(workspace_id), path, text)
 
