@@ -28,20 +28,6 @@ from octavo.store.queries.files import StoredFile
 from octavo.store.queries.marks import CursorUnknown, cursor_of
 
 
-class CursorIsUnknown(Problem):
-    """The history of the workspace does not have the cursor of the device."""
-
-    status, code = 409, "cursor_unknown"
-    summary = "The history of the workspace does not have this position with this mark."
-    remedy = (
-        "Take a snapshot in place of your copy: the history of the server was taken back, by a "
-        "restored backup for example. Keep texts whose revisions the server does not know."
-    )
-
-    def __init__(self, cursor: Cursor) -> None:
-        super().__init__(members={"position": cursor.position, "mark": cursor.mark})
-
-
 class SyncCursor(SyncProtocol):
     """The version of the sync protocol, and the mark of the position of the client's copy."""
 
@@ -151,7 +137,7 @@ class SyncOperations:
         security=Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
-        problems=(NotFound, UnsupportedProtocol, CursorIsUnknown, *METERED),
+        problems=(NotFound, UnsupportedProtocol, CursorUnknown, *METERED),
     )
     async def get_feed(
         self, call: Call, path: WorkspacePath, query: FeedQuery, headers: SyncCursor
@@ -169,10 +155,7 @@ class SyncOperations:
             script = feed(*asked, texts=texts)
         else:
             script = folder_feed(*asked, within, texts=texts)
-        try:
-            page = await self._store.read_much(script)
-        except CursorUnknown as unknown:
-            raise CursorIsUnknown(unknown.cursor) from None
+        page = await self._store.read_much(script)
         if page is None:
             raise NotFound
         position, mark = page.cursor

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from octavo_rules.identity import START, Cursor, Position, RevisionId, WorkspaceId
+from octavo_rules.problems import Problem
 
 from octavo.store.transaction import Row, Script, Transaction, Value, single_statement
 
@@ -32,11 +33,18 @@ _REMEMBER = """
 """
 
 
-class CursorUnknown(Exception):
+class CursorUnknown(Problem):
     """The history of the workspace does not have a cursor; ``cursor`` is that of the workspace."""
 
+    status, code = 409, "cursor_unknown"
+    summary = "The history of the workspace does not have this position with this mark."
+    remedy = (
+        "Take a snapshot in place of your copy: the history of the server was taken back, by a "
+        "restored backup for example. Keep texts whose revisions the server does not know."
+    )
+
     def __init__(self, cursor: Cursor) -> None:
-        super().__init__(cursor)
+        super().__init__(members={"position": cursor.position, "mark": cursor.mark})
         self.cursor = cursor
 
 

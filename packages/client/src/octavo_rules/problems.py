@@ -67,7 +67,8 @@ class Problem(Exception):
         shape: the name of its schema there.
         detail: for people; the summary, unless the class or the instance has another.
         file_id: the file whose change was refused, if that is known.
-        members: extension members (RFC 9457 section 3.2), by their JSON names.
+        members: extension members (RFC 9457 section 3.2), by their JSON names: the file, and
+            ``own_members``.
         headers: of the response.
     """
 
