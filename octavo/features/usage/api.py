@@ -21,8 +21,8 @@ from collections.abc import AsyncIterator, Iterable
 
 from octavo_rules.problems import Problem
 
-from octavo.access.caller import Caller
 from octavo.features.usage.meter import Transfer, UsageMeter
+from octavo.http.callers import caller_of
 from octavo.http.contract.call import Call
 from octavo.model.usage import (
     NOTHING,
@@ -60,11 +60,11 @@ class Metering:
 
         Without an amount, refuse it if a limit is used up.
         """
-        await self._meter.check(call.principal_as(Caller).account_id, amount)
+        await self._meter.check(caller_of(call).account_id, amount)
 
     async def count(self, call: Call, amount: Amount) -> None:
         """Count what a response sends, or the next piece of a stream; HEAD counts nothing."""
-        account_id = call.principal_as(Caller).account_id
+        account_id = caller_of(call).account_id
         if call.scope["method"] == "HEAD":
             await self._meter.check(account_id, amount)
         else:
@@ -80,15 +80,15 @@ class Metering:
 
     def add(self, call: Call, amount: Amount) -> None:
         """Count what a response sends that can't be refused any more. It raises nothing."""
-        self._meter.add(call.principal_as(Caller).account_id, amount)
+        self._meter.add(caller_of(call).account_id, amount)
 
     async def limited(self, call: Call) -> bool:
         """Return whether any limit applies to the caller, so that a total is worth computing."""
-        return await self._meter.limited(call.principal_as(Caller).account_id)
+        return await self._meter.limited(caller_of(call).account_id)
 
     async def hold(self, call: Call, amount: Amount) -> Transfer:
         """Return a transfer of one object in pieces, for `MeteredChunks`."""
-        return await self._meter.hold(call.principal_as(Caller).account_id, amount)
+        return await self._meter.hold(caller_of(call).account_id, amount)
 
 
 class MeteredChunks:

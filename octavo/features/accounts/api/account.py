@@ -6,7 +6,6 @@ from octavo_rules.problems import CredentialRefused, InvalidRequest, NotFound
 from pydantic import Field
 from pydantic_core import MISSING
 
-from octavo.access.caller import Caller
 from octavo.features.accounts.api.authentication import device_cookie, device_tokens
 from octavo.features.accounts.known_devices import KnownDevices
 from octavo.features.accounts.own_account import OwnAccount, OwnConsent
@@ -25,6 +24,7 @@ from octavo.features.legal.api import (
     versions_of,
 )
 from octavo.features.legal.rules import ConsentDue, LegalDocuments
+from octavo.http.callers import caller_of
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -235,7 +235,7 @@ class AccountOperations:
     )
     async def get_account(self, call: Call) -> AccountSchema:
         """Return the account of the caller."""
-        found = await self._own.read(call.principal_as(Caller).account_id)
+        found = await self._own.read(caller_of(call).account_id)
         return account_schema(found, self._legal)
 
     @operation(
@@ -254,7 +254,7 @@ class AccountOperations:
             display_name = parse_label(body.display_name, model.LONGEST_NAME)
         except ValueError as error:
             raise InvalidRequest(errors=[("/displayName", str(error))]) from None
-        account_id = call.principal_as(Caller).account_id
+        account_id = caller_of(call).account_id
         return account_schema(await self._own.rename(account_id, display_name), self._legal)
 
     @operation(
@@ -270,7 +270,7 @@ class AccountOperations:
     async def update_preferences(self, call: Call, body: PreferencesUpdate) -> PreferencesSchema:
         """Change preferences."""
         found = await self._own.update_preferences(
-            call.principal_as(Caller).account_id,
+            caller_of(call).account_id,
             theme_family=None if body.theme_family is MISSING else body.theme_family,
             appearance=None if body.appearance is MISSING else body.appearance,
             spell_check=None if body.spell_check is MISSING else body.spell_check,
@@ -292,7 +292,7 @@ class AccountOperations:
     )
     async def accept_legal_documents(self, call: Call, body: ConsentInput) -> ConsentRecorded:
         """Record the consent."""
-        account_id = call.principal_as(Caller).account_id
+        account_id = caller_of(call).account_id
         return consent_recorded(
             await self._own_consent.accept(account_id, versions_of(body), client=call.client)
         )
@@ -312,7 +312,7 @@ class AccountOperations:
     )
     async def open_account_portal(self, call: Call, body: PortalOpen) -> PortalOpened:
         """Return the address of a page, with a token."""
-        account_id = call.principal_as(Caller).account_id
+        account_id = caller_of(call).account_id
         return PortalOpened(address=await self._portal.open(account_id, body.path))
 
     @operation(
@@ -335,7 +335,7 @@ class AccountOperations:
     )
     async def remove_own_account(self, call: Call, body: AccountRemovalSchema) -> Reply[Removed]:
         """Remove the account."""
-        account_id = call.principal_as(Caller).account_id
+        account_id = caller_of(call).account_id
         # Found before: a failure afterwards would not say that the account is removed.
         own = await self._own.read(account_id)
         others = await self._devices.forget(device_tokens(call.headers), own.account.address)

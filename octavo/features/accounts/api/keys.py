@@ -7,12 +7,12 @@ from octavo_rules.problems import InvalidRequest, NotFound
 from pydantic import Field
 
 from octavo.access.attempts import GRANTS
-from octavo.access.caller import Caller
 from octavo.access.ports import Clock
 from octavo.features.accounts.own_credentials import NotAMember, OwnKeys
 from octavo.features.accounts.rules.refusal import TooManyKeys
 from octavo.features.accounts.rules.session import LONGEST_NAME, MAX_CHOSEN
 from octavo.features.accounts.rules.session import ApiKey as StoredKey
+from octavo.http.callers import caller_of
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -116,7 +116,7 @@ class KeyOperations:
     )
     async def list_keys(self, call: Call) -> ApiKeyList:
         """Return the keys."""
-        keys = await self._own.list(call.principal_as(Caller).account_id)
+        keys = await self._own.list(caller_of(call).account_id)
         return ApiKeyList(items=tuple(_schema(key) for key in keys))
 
     @operation(
@@ -139,7 +139,7 @@ class KeyOperations:
     async def create_key(self, call: Call, body: ApiKeyCreateInput) -> ApiKeyCreated:
         """Create a key."""
         name, expires_at, limits = self._checked(body)
-        account_id = call.principal_as(Caller).account_id
+        account_id = caller_of(call).account_id
         try:
             key, secret = await self._own.create(
                 account_id, name, expires_at, limits, client=call.client
@@ -166,7 +166,7 @@ class KeyOperations:
     )
     async def revoke_key(self, call: Call, path: KeyPath) -> Removed:
         """Revoke a key."""
-        account_id = call.principal_as(Caller).account_id
+        account_id = caller_of(call).account_id
         await self._own.revoke(account_id, path.key_id, client=call.client)
         return REMOVED
 

@@ -7,6 +7,7 @@ from octavo_rules.problems import NotFound
 from octavo.access.caller import Caller
 from octavo.features.accounts.own_credentials import OwnSessions
 from octavo.features.accounts.rules.session import Session, SessionLife
+from octavo.http.callers import caller_of
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
     IN_PATH,
@@ -79,7 +80,7 @@ class SessionOperations:
     )
     async def list_sessions(self, call: Call, query: PageQuery) -> SessionList:
         """Return the sessions."""
-        caller = call.principal_as(Caller)
+        caller = caller_of(call)
         after = read_cursor(query.after, 1, identifier=0)
         before = None if after is None else after[0]
         found = await self._own.list(caller.account_id, before, query.limit + 1)
@@ -101,7 +102,7 @@ class SessionOperations:
     )
     async def revoke_session(self, call: Call, path: SessionPath) -> Removed:
         """End a session."""
-        caller = call.principal_as(Caller)
+        caller = caller_of(call)
         await self._own.end(caller.account_id, path.session_id, client=call.client)
         return REMOVED
 
@@ -117,7 +118,7 @@ class SessionOperations:
     )
     async def revoke_other_sessions(self, call: Call) -> SessionsEnded:
         """End every session except that of the request."""
-        caller = call.principal_as(Caller)
+        caller = caller_of(call)
         ended = await self._own.end_others(caller.account_id, caller.session_id, client=call.client)
         return SessionsEnded(ended=ended)
 

@@ -31,7 +31,7 @@ from pydantic import ConfigDict, RootModel
 from octavo.access.caller import Caller
 from octavo.features.accounts.credentials import Credentials
 from octavo.features.usage.api import METERED
-from octavo.http.callers import refuse_other_origin
+from octavo.http.callers import caller_of, refuse_other_origin
 from octavo.http.contract.bodies import JsonBody
 from octavo.http.contract.bodies.body_reader import Headers
 from octavo.http.contract.call import Authenticator, Call, Principal
@@ -338,7 +338,7 @@ def _headers_of(call: Call) -> McpHeaders:
 
 
 def _check_caller(call: Call) -> None:
-    caller = call.principal_as(Caller)
+    caller = caller_of(call)
     if caller.locked:
         raise Forbidden("The account is locked: an administrator of the installation can say why.")
     if caller.consent_due:

@@ -4,7 +4,6 @@ from antechamber.asgi import Receive, Scope
 from octavo_rules.identity import WRITE
 from octavo_rules.problems import Problem
 
-from octavo.access.caller import Caller
 from octavo.features.mcp.api.mcp import (
     Exchange,
     McpHeaders,
@@ -17,6 +16,7 @@ from octavo.features.mcp.protocol import UNKNOWN_METHOD, ProtocolError, RoutingH
 from octavo.features.mcp.reading_tools import reading_tools
 from octavo.features.mcp.server import McpCaller, McpServer, WriteScopeMissing
 from octavo.features.mcp.writing_tools import writing_tools
+from octavo.http.callers import caller_of
 from octavo.http.contract.call import Call, Principal
 from octavo.http.contract.error_format import RPC_MEMBER
 from octavo.http.contract.in_process import PerformAs, api_as
@@ -33,7 +33,7 @@ def mcp_exchange(perform: PerformAs, *, public_url: str, writes: bool) -> Exchan
     server = McpServer((*reading_tools(), *(writing_tools() if writes else ())))
 
     async def exchange(call: Call, document: object, headers: McpHeaders) -> object:
-        caller = call.principal_as(Caller)
+        caller = caller_of(call)
 
         async def performed(
             scope: Scope, receive: Receive, request_id: str, principal: Principal

@@ -13,10 +13,10 @@ from octavo_rules.problems import InvalidRequest, NotFound
 from pydantic import ConfigDict, Field
 
 from octavo.access.attempts import GRANTS
-from octavo.access.caller import Caller
 from octavo.features.oauth.rules.grant import Grant
 from octavo.features.oauth.rules.redirect_uri import host_of, leads_to_this_device
 from octavo.features.oauth.rules.refusal import REQUEST_PROBLEMS, InvalidClient, InvalidOAuthRequest
+from octavo.http.callers import caller_of
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -167,7 +167,7 @@ class ConnectionOperations:
     )
     async def list_connections(self, call: Call) -> ConnectionList:
         """Return the connected programs."""
-        grants = await self._server.tokens.list(call.principal_as(Caller).account_id)
+        grants = await self._server.tokens.list(caller_of(call).account_id)
         return ConnectionList(items=tuple(map(_schema, grants)))
 
     @operation(
@@ -184,7 +184,7 @@ class ConnectionOperations:
     )
     async def revoke_connection(self, call: Call, path: ConnectionPath) -> Removed:
         """End a grant with all of its tokens."""
-        account_id = call.principal_as(Caller).account_id
+        account_id = caller_of(call).account_id
         grant_id = path.connection_id
         if not await self._server.tokens.end(account_id, grant_id, client=call.client):
             raise NotFound
@@ -228,7 +228,7 @@ class ConnectionOperations:
     async def decide_access_request(self, call: Call, body: AccessDecisionInput) -> AccessDecision:
         """Return the address that gives the program its code, or tells it of the refusal."""
         authorization = self._server.authorization
-        account_id = call.principal_as(Caller).account_id
+        account_id = caller_of(call).account_id
         with _request_refusals():
             if not body.allow:
                 return AccessDecision(redirect=await authorization.deny(body.parameters))
