@@ -23,29 +23,8 @@ from octavo_rules.problems import (
     StorageUnavailable,
     TemporaryProblem,
 )
-from octavo_rules.refusal import (
-    DocumentDependencyMissing,
-    DocumentMalformed,
-    DocumentTooLarge,
-    DocumentUnsupported,
-    EpochMismatch,
-    InvalidContent,
-)
 
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, NoWorkspace
-from octavo.model.refusal import (
-    FileExists,
-    FileLive,
-    FileMissing,
-    FilePurged,
-    HeadMoved,
-    InvalidGraph,
-    InvalidPath,
-    MutationReused,
-    PathConflict,
-    UnrenderableNote,
-)
-from octavo.model.usage import StorageLimitReached
 from octavo.store import StoreFull, StoreUnavailable
 from octavo.store.blobs import BlobsFull, BlobsUnavailable
 from octavo.store.queries.blobs import BlobCollected
@@ -65,34 +44,6 @@ class WorkspaceBusy(TemporaryProblem):
     status, code = 503, "workspace_busy"
     summary = "The workspace is busy or recovering: nothing was changed unless the detail says so."
     remedy = "Send the request again after the seconds in retry-after, with the same mutationId."
-
-
-DOCUMENT_PROBLEMS: tuple[type[Problem], ...] = (
-    EpochMismatch,
-    DocumentMalformed,
-    DocumentDependencyMissing,
-    DocumentUnsupported,
-    DocumentTooLarge,
-    UnrenderableNote,
-)
-"""The refusals of a document save, in addition to those of any change."""
-
-CHANGE_PROBLEMS: tuple[type[Problem], ...] = (
-    FileMissing,
-    PathConflict,
-    FileExists,
-    FileLive,
-    MutationReused,
-    FilePurged,
-    HeadMoved,
-    InvalidPath,
-    InvalidGraph,
-    InvalidContent,
-    StorageLimitReached,
-    *DOCUMENT_PROBLEMS,
-    WorkspaceBusy,
-)
-"""The refusals of a changeset; operations on one file declare those that apply to them."""
 
 
 def _copy(refusal: Problem) -> Problem:

@@ -12,7 +12,15 @@ from pydantic_core import MISSING
 
 from octavo.features.files.api.attachments import UploadedImages, unknown_image
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter, visible_receipt
-from octavo.features.files.api.files import LINKS_WITHOUT_PATH, LONGEST_CHANGE
+from octavo.features.files.api.files import (
+    COMMON_PROBLEMS,
+    DOCUMENT_PROBLEMS,
+    HEAD_PROBLEMS,
+    LINKS_WITHOUT_PATH,
+    LONGEST_CHANGE,
+    PATH_PROBLEMS,
+    TEXT_PROBLEMS,
+)
 from octavo.features.files.api.note_texts import (
     LONG,
     EarlierText,
@@ -34,7 +42,6 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.slices import converted
 from octavo.http.fields import MarkdownText, PathText
 from octavo.http.file_schemas import ChangesetResultSchema, WorkspacePath, changeset_result
-from octavo.http.refusals import CHANGE_PROBLEMS
 from octavo.http.sync_protocol import SyncProtocol, UnsupportedProtocol, check_protocol
 from octavo.model.files.changeset import (
     MAX_OPERATIONS,
@@ -47,7 +54,13 @@ from octavo.model.files.changeset import (
     first_repeated,
 )
 from octavo.model.files.image import ObjectId, UploadedImage, UploadMissing
-from octavo.model.refusal import FilePurged, HeadNotNamed, TooManyFiles
+from octavo.model.refusal import (
+    FileExists,
+    FileLive,
+    FilePurged,
+    MutationReused,
+    TooManyFiles,
+)
 from octavo.store import Store
 from octavo.store.queries.changesets import receipts
 from octavo.store.queries.files import head_paths
@@ -189,9 +202,15 @@ class ChangesetOperations:
         scope=WRITE,
         confinable=True,
         problems=(
-            *CHANGE_PROBLEMS,
+            *COMMON_PROBLEMS,
+            *PATH_PROBLEMS,
+            *HEAD_PROBLEMS,
+            *TEXT_PROBLEMS,
+            *DOCUMENT_PROBLEMS,
+            FileExists,
+            FileLive,
+            MutationReused,
             TooManyFiles,
-            HeadNotNamed,
             UnsupportedProtocol,
         ),
         body=json_body(ChangesetInput, limit=LONGEST_CHANGE),

@@ -6,7 +6,14 @@ from typing import Annotated
 from octavo_rules.changes import PurgeFile
 from octavo_rules.identity import WRITE, FileId, RevisionId
 from octavo_rules.problems import InvalidRequest, NotFound, Problem
-from octavo_rules.refusal import DocumentTooLarge, InvalidContent
+from octavo_rules.refusal import (
+    DocumentDependencyMissing,
+    DocumentMalformed,
+    DocumentTooLarge,
+    DocumentUnsupported,
+    EpochMismatch,
+    InvalidContent,
+)
 from pydantic_core import MISSING
 
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter, expected_heads
@@ -54,18 +61,17 @@ LONGEST_CHANGE = 8 * 1024 * 1024
 ETAG = {"etag": "The entity tag of the accepted head, for if-match."}
 _SHORT_BODY = 16_384
 COMMON_PROBLEMS: tuple[type[Problem], ...] = (NotFound, FilePurged, WorkspaceBusy)
-# The problems of a path, of a text, and of an expected head.
-PATH_PROBLEMS = (
-    PathConflict,
-    InvalidPath,
-    InvalidGraph,
-)
-_TEXT_PROBLEMS = (
-    InvalidContent,
-    UnrenderableNote,
-    StorageLimitReached,
-)
+# The problems of a path, of a text, of an expected head, and of an update of a document.
+PATH_PROBLEMS = (PathConflict, InvalidPath, InvalidGraph)
+TEXT_PROBLEMS = (InvalidContent, UnrenderableNote, StorageLimitReached)
 HEAD_PROBLEMS = (HeadMoved, HeadNotNamed)
+DOCUMENT_PROBLEMS = (
+    EpochMismatch,
+    DocumentMalformed,
+    DocumentDependencyMissing,
+    DocumentUnsupported,
+    DocumentTooLarge,
+)
 LINKS_WITHOUT_PATH = "Links are rewritten when a file moves: give its path, too."
 UNASSIGNED = FileId("")
 """Placeholder for an id that the server chooses."""
@@ -150,7 +156,7 @@ class FileOperations:
             *PATH_PROBLEMS,
             FileExists,
             MutationReused,
-            *_TEXT_PROBLEMS,
+            *TEXT_PROBLEMS,
         ),
         body=json_body(CreateFileInput, limit=LONGEST_CHANGE, too_large=DocumentTooLarge),
     )
@@ -180,7 +186,7 @@ class FileOperations:
             *COMMON_PROBLEMS,
             *PATH_PROBLEMS,
             *HEAD_PROBLEMS,
-            *_TEXT_PROBLEMS,
+            *TEXT_PROBLEMS,
             MutationReused,
             TooManyFiles,
         ),
@@ -239,7 +245,7 @@ class FileOperations:
             *COMMON_PROBLEMS,
             *PATH_PROBLEMS,
             *HEAD_PROBLEMS,
-            *_TEXT_PROBLEMS,
+            *TEXT_PROBLEMS,
             FileLive,
             MutationReused,
         ),

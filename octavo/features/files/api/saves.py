@@ -5,12 +5,19 @@ from octavo_rules.changes import SaveNote
 from octavo_rules.documents.document import NOTHING
 from octavo_rules.documents.state_vector import LONG_BYTES, NO_CLIENTS, read_state_vector
 from octavo_rules.identity import WRITE, Epoch, FileId, WorkspaceId
-from octavo_rules.refusal import DocumentTooLarge, InvalidContent
+from octavo_rules.refusal import DocumentTooLarge
 from pydantic_core import MISSING
 
 from octavo.actors.workspace.messages import HeadOf
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter
-from octavo.features.files.api.files import COMMON_PROBLEMS, ETAG, LONGEST_CHANGE, FilePath
+from octavo.features.files.api.files import (
+    COMMON_PROBLEMS,
+    DOCUMENT_PROBLEMS,
+    ETAG,
+    LONGEST_CHANGE,
+    TEXT_PROBLEMS,
+    FilePath,
+)
 from octavo.features.usage.api import METERED, Metering, memory_of
 from octavo.http.callers import caller_of
 from octavo.http.contract.bodies import json_body
@@ -19,10 +26,9 @@ from octavo.http.contract.contract_model import ContractModel, GivenBytes, Ident
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.reply import Reply
 from octavo.http.file_schemas import NoteSaveSchema, note_save
-from octavo.http.refusals import DOCUMENT_PROBLEMS
 from octavo.model.etag import entity_tag
 from octavo.model.refusal import MutationReused
-from octavo.model.usage import Amount, StorageLimitReached
+from octavo.model.usage import Amount
 from octavo.store import Store
 from octavo.store.queries.files import text_size
 
@@ -63,9 +69,8 @@ class SaveOperations:
         headers=ETAG,
         problems=(
             *COMMON_PROBLEMS,
+            *TEXT_PROBLEMS,
             MutationReused,
-            InvalidContent,
-            StorageLimitReached,
             *DOCUMENT_PROBLEMS,
             *METERED,
         ),
