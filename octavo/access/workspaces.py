@@ -84,13 +84,7 @@ class Access:
         """Raise `NotFound` or `Forbidden` unless the caller is a member with ``right``."""
         if caller.limits is not None and not caller.limits.sees(workspace_id):
             raise NotFound
-        # As `role`: every request of a workspace passes here.
-        members = self._members.get(workspace_id)
-        known = None if members is None else members.get(caller.account_id)
-        if known is not None and known[1] > self._elapsed():
-            role: Role | None = known[0]
-        else:
-            role = await self.role(workspace_id, caller.account_id)
+        role = await self.role(workspace_id, caller.account_id)
         if role is None:
             raise NotFound
         if not grants(role, right):
