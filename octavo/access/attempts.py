@@ -8,9 +8,8 @@ import trio
 from octavo_rules.identity import AccountId
 
 from octavo.features.accounts.rules.device_token import KnownDevice
-from octavo.model.access.account import Address
+from octavo.model.access.account import Address, TooManyAttempts
 from octavo.model.access.rate import Rate, admit
-from octavo.model.access.refusal import TooManyAttempts
 
 
 @dataclass(frozen=True, slots=True)

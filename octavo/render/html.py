@@ -3,8 +3,8 @@
 from urllib.parse import quote
 
 from octavo.render.allowed import clean_placed
-from octavo.render.comments import without_comments
 from octavo.render.front_matter import split_front_matter
+from octavo.render.obsidian import without_comments
 from octavo.render.outline import add_anchors
 from octavo.render.parser import parse
 from octavo.render.references import LinkAddress, place_references

@@ -9,10 +9,9 @@ from markdown_it.common.normalize_url import normalizeLink
 
 from octavo.model.links.headings import anchor_of
 from octavo.render.allowed import SCHEMES
-from octavo.render.block_ids import block_fragment
 from octavo.render.html_writer import HtmlWriter, escaped, escaped_value
+from octavo.render.obsidian import SizedText, block_fragment
 from octavo.render.references import FileReference, ReferenceKind
-from octavo.render.wiki_links import SizedText
 
 _EXTERNAL = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*+):|//|\\\\")
 _END_OF_PATH = re.compile(r"[?#]")

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from markdown_it.token import Token
 
 from octavo.render.allowed import clean
-from octavo.render.comments import without_comments
 from octavo.render.front_matter import split_front_matter
 from octavo.render.limits import check_renderable
+from octavo.render.obsidian import without_comments
 from octavo.render.outline import add_anchors
 from octavo.render.parser import parse
 from octavo.render.plain_text import first_words, plain_text

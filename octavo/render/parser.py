@@ -31,11 +31,9 @@ from markdown_it.token import Token
 from mdit_py_plugins.footnote.index import footnote_def, footnote_tail
 
 from octavo.render.allowed import FOREIGN, LEFT_OUT
-from octavo.render.block_ids import find_block_ids
-from octavo.render.callouts import find_callouts
 from octavo.render.formulas import block_formula, inline_formula
 from octavo.render.limits import LIMITS, check_renderable
-from octavo.render.wiki_links import embed, wiki_link
+from octavo.render.obsidian import embed, find_block_ids, find_callouts, wiki_link
 
 # The definitions and their place at the end are those of mdit-py-plugins. References are parsed
 # here: its rule scans the rest of a paragraph for each bracket, and nests without a limit.

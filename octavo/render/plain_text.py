@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from markdown_it.token import Token
 
-from octavo.render.wiki_links import sized
+from octavo.render.obsidian import sized
 
 _TEXTS = frozenset(
     {"code_inline", "embed", "formula", "formula_display", "text", "text_special", "wiki_link"}

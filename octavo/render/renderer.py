@@ -9,15 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from markdown_it.token import Token
 
 from octavo.render.allowed import ALIGNMENTS
-from octavo.render.block_ids import META
 from octavo.render.formulas import mathml
 from octavo.render.highlighting import highlighted
 from octavo.render.html_writer import HtmlWriter, escaped, escaped_value
 from octavo.render.link_writer import LinkWriter, is_image, name_of
+from octavo.render.obsidian import META, WikiLink, sized
 from octavo.render.plain_text import plain_text
 from octavo.render.references import FileReference
 from octavo.render.rendered_note import OutlineHeading
-from octavo.render.wiki_links import WikiLink, sized
 from octavo.render.written_html import write_html
 
 MAX_HIGHLIGHTED = 100_000

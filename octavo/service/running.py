@@ -14,6 +14,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import closing, suppress
 from functools import partial
+from typing import Final
 
 import trio
 from antechamber import Certificate, check_certificate, serve
@@ -28,6 +29,7 @@ from octavo.access.after_commit import AfterCommit
 from octavo.access.audit import audit_log, server_audit
 from octavo.access.entropy import jitter, new_id, now
 from octavo.control.serving import Commands, control_listener, serve_control
+from octavo.features.accounts.passwords import Passwords
 from octavo.features.archives.job import free_slots_left
 from octavo.features.legal.feature import Legal, read_legal
 from octavo.features.members.invitations_of_terminal import first_invitation
@@ -276,7 +278,7 @@ def build_tree(
 
     def limits() -> str:
         # Imported when somebody looks.
-        from octavo.service.limits_in_use import render_limits  # noqa: PLC0415
+        from octavo.service.running import render_limits  # noqa: PLC0415
 
         return render_limits(settings, usage, memory, features.accounts.passwords)
 
@@ -380,3 +382,28 @@ async def _end_on_next(signals: AsyncIterator[int]) -> None:
     signum = await anext(signals)
     signal.signal(signum, signal.SIG_DFL)
     signal.raise_signal(signum)
+
+
+_MIB: Final = 1024 * 1024
+
+
+def render_limits(
+    settings: Settings, server: ServerUsage, memory: MemoryBudget, passwords: Passwords
+) -> str:
+    """Return the limits as text for a terminal, one line for each, with what is used now."""
+    used = f"{memory.held / _MIB:.1f} MiB", f"{memory.most_of_one / _MIB:.1f} MiB"
+    lines = {
+        "connections": f"{server.connections():,} of {server.most_connections:,}",
+        "memory of large requests and responses": f"{used[0]} of {settings.memory // _MIB:,} MiB",
+        "  of one account or address": f"{used[1]} of {settings.memory_per_client // _MIB:,} MiB",
+        "passwords being checked or waiting": (
+            f"{passwords.in_use} of {passwords.capacity},"
+            f" and {passwords.known_capacity} more for known browsers"
+        ),
+        "requests of an address in a round": (
+            f"up to {server.requests_per_round():,} now,"
+            f" {settings.requests_per_round_per_client:,} while rounds are short"
+        ),
+    }
+    width = max(map(len, lines)) + 2
+    return "\n".join(["limits", *(f"  {name:{width}}{figure}" for name, figure in lines.items())])

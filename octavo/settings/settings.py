@@ -7,9 +7,12 @@ from pydantic import Field, PlainSerializer, SecretStr, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from octavo.settings.addresses import (
+    SMTP_PORTS,
     Bind,
     DatabaseUrl,
     NamedAddress,
+    Sender,
+    SmtpSecurity,
     host_name,
     legal_document,
     local_origin,
@@ -19,7 +22,6 @@ from octavo.settings.addresses import (
     remote_port,
 )
 from octavo.settings.contradictions import contradictions
-from octavo.settings.sender import SMTP_PORTS, Sender, SmtpSecurity
 from octavo.settings.values import (
     Network,
     amount,

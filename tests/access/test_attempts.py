@@ -10,9 +10,8 @@ from trio.testing import MockClock
 
 from octavo.access.attempts import Attempts, RouteRates
 from octavo.features.accounts.rules.device_token import KnownDevice
-from octavo.model.access.account import Address
+from octavo.model.access.account import Address, TooManyAttempts
 from octavo.model.access.rate import Rate
-from octavo.model.access.refusal import TooManyAttempts
 
 ANN = Address("ann@example.org")
 RATES = {

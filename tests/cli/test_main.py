@@ -8,7 +8,7 @@ import pytest
 
 import octavo
 from octavo.cli import main
-from octavo.features.accounts import recovery
+from octavo.features.accounts.commands import recover as recovery
 from octavo.features.mail import sending
 from octavo.features.members import invitations_of_terminal
 from octavo.model.access.token import digest_of, is_operator_token

@@ -13,8 +13,8 @@ from octavo_rules.identity import AccountId
 
 from octavo.access.audit import command_audit
 from octavo.access.entropy import jitter, new_entropy, new_id, now
-from octavo.features.accounts import recovery
 from octavo.features.accounts.argon2id import Argon2, encoded_hash
+from octavo.features.accounts.commands import recover as recovery
 from octavo.features.accounts.rules.password import hashed_form
 from octavo.features.accounts.rules.session import ApiKey
 from octavo.features.accounts.sign_in import SessionMaker

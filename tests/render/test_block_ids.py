@@ -2,8 +2,8 @@
 
 import pytest
 
-from octavo.render.block_ids import block_fragment
 from octavo.render.note import render_note
+from octavo.render.obsidian import block_fragment
 
 
 def html(text: str) -> str:

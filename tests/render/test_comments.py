@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.render.comments import without_comments
+from octavo.render.obsidian import without_comments
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import pytest
 
 from octavo.render.html_writer import HtmlWriter
 from octavo.render.link_writer import LinkWriter, is_image, name_of
+from octavo.render.obsidian import SizedText
 from octavo.render.references import FileReference
-from octavo.render.wiki_links import SizedText
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.render.raw_html import Tag, read_html
+from octavo.render.written_html import Tag, read_html
 
 
 @pytest.mark.parametrize(

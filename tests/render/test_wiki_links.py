@@ -2,8 +2,8 @@
 
 import pytest
 
+from octavo.render.obsidian import SizedText, WikiLink, read_wiki_link, sized
 from octavo.render.parser import parse
-from octavo.render.wiki_links import SizedText, WikiLink, read_wiki_link, sized
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import re
 from antechamber.limits import ServerUsage
 
 from octavo.http.contract.memory_budget import MemoryBudget
-from octavo.service.limits_in_use import render_limits
+from octavo.service.running import render_limits
 from octavo.settings import Settings
 from tests.features.accounts.test_passwords import passwords
 

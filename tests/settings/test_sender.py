@@ -3,7 +3,7 @@
 import pytest
 
 from octavo.model.access.account import Address
-from octavo.settings.sender import Sender
+from octavo.settings.addresses import Sender
 
 
 @pytest.mark.parametrize(

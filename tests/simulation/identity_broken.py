@@ -29,10 +29,9 @@ from octavo.features.members.members import Members
 from octavo.features.members.registration import Installation
 from octavo.features.members.rules import Invitation, RegistrationPolicy
 from octavo.features.members.sql import invitations, members
-from octavo.model.access.account import Account, Address
+from octavo.model.access.account import Account, Address, TooManyAttempts
 from octavo.model.access.audit import Actor, AuditEntry
 from octavo.model.access.rate import AttemptVerdict, Rate, admit
-from octavo.model.access.refusal import TooManyAttempts
 from octavo.model.usage import month_of
 from octavo.model.workspace import HeirCandidate, Role, WorkspaceMember, heir_among
 from octavo.store import Script, StoreUnavailable, Transaction

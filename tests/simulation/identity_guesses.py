@@ -12,7 +12,7 @@ import trio
 from greenroom.testing import note
 
 from octavo.features.accounts.rules.refusal import InvalidCredentials
-from octavo.model.access.refusal import TooManyAttempts
+from octavo.model.access.account import TooManyAttempts
 from octavo.store import StoreUnavailable
 
 MOST = 10

@@ -18,7 +18,7 @@ from octavo.store.postgres.bridge import Bridge, open_bridge
 from octavo.store.postgres.connection import PooledConnection
 from octavo.store.postgres.connection import connect as connect_postgres
 from octavo.store.postgres.failures import FAILURES
-from octavo.store.postgres.migrating import migrate as migrate_postgres
+from octavo.store.postgres.requirements import migrate as migrate_postgres
 from octavo.store.sqlite.connection import connect
 from octavo.store.sqlite.migrating import migrate, statements
 from tests.fakes.earlier_schemas import VERSIONS, earlier

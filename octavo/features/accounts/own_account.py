@@ -17,6 +17,7 @@ from octavo.features.mail import sql as outbox
 from octavo.features.mail.rules import queued
 from octavo.model.access.account import (
     Account,
+    AccountGone,
     Appearance,
     Consent,
     Preferences,
@@ -24,7 +25,6 @@ from octavo.model.access.account import (
     ThemeFamily,
     Versions,
 )
-from octavo.model.access.refusal import AccountGone
 from octavo.model.usage import month_of
 from octavo.store import Store
 from octavo.store.queries import consents

@@ -11,9 +11,8 @@ from octavo.features.accounts.rules.refusal import InvalidResetToken
 from octavo.features.accounts.sql import password_resets
 from octavo.features.mail import sql as outbox
 from octavo.features.mail.rules import queued, request_delay
-from octavo.model.access.account import Account, Address
+from octavo.model.access.account import Account, AccountMissing, Address
 from octavo.model.access.audit import AuditEntry
-from octavo.model.access.refusal import AccountMissing
 from octavo.model.access.token import digest_of, is_opaque_token, opaque_token
 from octavo.store import Store
 

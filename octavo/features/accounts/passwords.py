@@ -22,7 +22,7 @@ from octavo.access.ports import NewEntropy
 from octavo.features.accounts import argon2id
 from octavo.features.accounts.argon2id import Argon2, dummy_hash, encoded_hash, matches, outdated
 from octavo.features.accounts.rules.password import hashed_form
-from octavo.model.access.refusal import PasswordQueueFull
+from octavo.model.access.account import PasswordQueueFull
 from octavo.store.fair_turns import FairTurns
 from octavo.workers import RunWork, WorkerPool
 

@@ -12,8 +12,8 @@ from octavo.features.accounts.passwords import Passwords
 from octavo.features.accounts.rules.refusal import InvalidCredentials
 from octavo.features.accounts.sql import account_removal, accounts
 from octavo.features.accounts.sql.account_removal import Removal
+from octavo.model.access.account import AccountGone, AccountMissing
 from octavo.model.access.audit import Actor, AuditEntry, account_of
-from octavo.model.access.refusal import AccountGone, AccountMissing
 from octavo.store import Script, Store
 
 

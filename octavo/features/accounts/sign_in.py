@@ -13,8 +13,7 @@ from octavo.features.accounts.rules.refusal import InvalidCredentials
 from octavo.features.accounts.rules.session import Session, SessionLife
 from octavo.features.accounts.sql import accounts, sessions
 from octavo.features.accounts.sql.sessions import OpenSession
-from octavo.model.access.account import Account, Address, SessionId
-from octavo.model.access.refusal import TooManyAttempts
+from octavo.model.access.account import Account, Address, SessionId, TooManyAttempts
 from octavo.model.access.token import digest_of, is_opaque_token, opaque_token
 from octavo.store import Store
 

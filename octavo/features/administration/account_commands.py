@@ -25,8 +25,7 @@ from octavo.features.administration.account_command import (
     change_of,
 )
 from octavo.features.administration.administration import Administration
-from octavo.model.access.account import parse_address
-from octavo.model.access.refusal import AccountMissing
+from octavo.model.access.account import AccountMissing, parse_address
 from octavo.settings import Settings
 from octavo.store import StoreError
 from octavo.store.engine import open_engine

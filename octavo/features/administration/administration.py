@@ -9,9 +9,8 @@ from octavo.access.ports import Clock, milliseconds
 from octavo.features.accounts.rules.decisions import DecisionsChange
 from octavo.features.accounts.sql import accounts
 from octavo.features.accounts.sql.accounts import AccountSummary
-from octavo.model.access.account import Address
+from octavo.model.access.account import AccountMissing, Address
 from octavo.model.access.audit import Actor, AuditEntry, AuditKind, account_of
-from octavo.model.access.refusal import AccountMissing
 from octavo.model.usage import Month, month_of
 from octavo.store import Store
 

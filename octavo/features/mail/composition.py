@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 
 from octavo.features.accounts.rules.password import RESET_SECONDS, reset_link
 from octavo.model.access.account import Account, Address
-from octavo.settings.sender import Sender
+from octavo.settings.addresses import Sender
 from octavo.templates import FOLDER
 
 # Every server relays lines of ASCII.

@@ -22,7 +22,7 @@ from aiosmtplib import (
 )
 
 from octavo.features.mail.transport import SendFailure, Stage
-from octavo.settings.sender import SmtpSecurity
+from octavo.settings.addresses import SmtpSecurity
 
 STEP_SECONDS = 20.0
 """Seconds that the server may take for a reply."""

@@ -14,9 +14,8 @@ from octavo.features.members.rules import (
 from octavo.features.members.sql import invitations
 from octavo.features.members.sql.invitations import Joined
 from octavo.model import workspace
-from octavo.model.access.account import Address, Role
+from octavo.model.access.account import AccountGone, Address, Role
 from octavo.model.access.audit import AuditEntry
-from octavo.model.access.refusal import AccountGone
 from octavo.model.access.token import digest_of, opaque_token
 from octavo.store import Store
 from octavo.store.queries import accounts as account_rows

@@ -17,8 +17,8 @@ from octavo.features.publishing.sql.rendered_notes import TextSource
 from octavo.features.publishing.sql.site_changes import ChangedFile
 from octavo.features.publishing.views import NoteView, PublishedPages
 from octavo.features.publishing.workspace_map import WorkspaceMap
-from octavo.render.comments import without_comments
 from octavo.render.front_matter import split_front_matter
+from octavo.render.obsidian import without_comments
 from octavo.render.references import ImageAddress, LinkAddress
 from octavo.render.rendered_note import RenderedNote
 from octavo.store import Store

@@ -21,7 +21,7 @@ from octavo.features.publishing.views import (
 from octavo.features.publishing.workspace_map import WorkspaceMap
 from octavo.model.files.path import NOTE_SUFFIX
 from octavo.model.links.headings import anchor_of
-from octavo.render.block_ids import block_fragment
+from octavo.render.obsidian import block_fragment
 from octavo.render.references import FileReference, ImageAddress, LinkAddress, place_references
 from octavo.render.rendered_note import RenderedNote
 

@@ -4,7 +4,7 @@ from octavo.access.entropy import new_id
 from octavo.features.accounts.feature import Accounts
 from octavo.features.sync.api import SyncOperations
 from octavo.features.sync.notices import PATH, NoticeOperations, NoticeSocket, NoticeStreams
-from octavo.features.sync.purges import record_purges
+from octavo.features.sync.sql import record_purges
 from octavo.features.usage.feature import Usage
 from octavo.kernel import Feature, Kernel, Parts, worker
 from octavo.store.queries.sweeping import rows_of

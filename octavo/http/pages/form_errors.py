@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from octavo_rules.problems import Header, InvalidRequest, Problem
 
-from octavo.model.access.refusal import PasswordQueueFull
+from octavo.model.access.account import PasswordQueueFull
 
 _MINUTE = 60
 _FEW = 10

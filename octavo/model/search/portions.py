@@ -10,9 +10,8 @@ kana. A phrase across the end of a portion is missed if it is longer than 8,192 
 import re
 import unicodedata
 
-from octavo.model.search.folding import MAX_CHARACTERS
 from octavo.model.search.query import MAX_TOKENS
-from octavo.model.search.tokens import tokens_of
+from octavo.model.search.tokens import MAX_CHARACTERS, tokens_of
 
 PORTION = 4096
 """Characters of a portion, about: it ends between two tokens, as far as these are short."""

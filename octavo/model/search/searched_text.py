@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from octavo.model.search.folding import folded
+from octavo.model.search.tokens import folded
 
 _HEADING_LINE = re.compile(r"##{0,5}+[ \t]++([^\n]++)")
 MAX_HEADINGS = 100

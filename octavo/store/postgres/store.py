@@ -15,8 +15,12 @@ from octavo.store.postgres.bridge import Bridge, open_bridge, time_limit, ungrou
 from octavo.store.postgres.connection import Connections, PooledConnection, beginning, connect
 from octavo.store.postgres.failures import FAILURES, Conflict, commit_failure, failure, message_of
 from octavo.store.postgres.listening import Messages, listening
-from octavo.store.postgres.migrating import migrate
-from octavo.store.postgres.requirements import check_database, check_sessions, opening_failure
+from octavo.store.postgres.requirements import (
+    check_database,
+    check_sessions,
+    migrate,
+    opening_failure,
+)
 from octavo.store.postgres.transaction import PostgresTransaction
 from octavo.store.transaction import (
     NO_LISTENERS,

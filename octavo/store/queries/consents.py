@@ -2,8 +2,7 @@
 
 from octavo_rules.identity import AccountId
 
-from octavo.model.access.account import Consent, Versions
-from octavo.model.access.refusal import AccountGone
+from octavo.model.access.account import AccountGone, Consent, Versions
 from octavo.store.transaction import Row, Script, Transaction, Value
 
 COLUMNS = "accounts.consent_terms, accounts.consent_privacy, accounts.consent_at"

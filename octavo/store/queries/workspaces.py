@@ -7,7 +7,7 @@ from typing import NamedTuple, cast
 
 from octavo_rules.identity import AccountId, Cursor, WorkspaceId
 
-from octavo.model.access.refusal import AccountGone
+from octavo.model.access.account import AccountGone
 from octavo.model.workspace import MAX_OWNED, Role, TooManyWorkspaces, Workspace
 from octavo.store.queries import accounts as account_rows
 from octavo.store.queries.marks import CURSOR, cursor_of_row

@@ -3,7 +3,7 @@
 import pytest
 import trio
 
-from octavo.model.access.refusal import AccountGone
+from octavo.model.access.account import AccountGone
 from octavo.store import StoreUnavailable
 from tests.fakes.identity_fixture import PASSWORD, IdentityFixture
 

@@ -15,7 +15,7 @@ from octavo_rules.identity import AccountId
 
 from octavo.features.accounts.argon2id import Argon2, dummy_hash
 from octavo.features.accounts.passwords import Passwords, hash_workers, link_hash_workers
-from octavo.model.access.refusal import TooManyAttempts
+from octavo.model.access.account import TooManyAttempts
 from octavo.workers import WorkerFailed, WorkerPool
 from tests.fakes.identity_fixture import (
     CHEAP,

@@ -10,8 +10,7 @@ from octavo_rules.identity import AccountId
 from octavo.features.accounts.passwords import Passwords
 from octavo.features.accounts.rules.device_token import KnownDevice
 from octavo.features.accounts.rules.refusal import InvalidCredentials
-from octavo.model.access.account import Address
-from octavo.model.access.refusal import TooManyAttempts
+from octavo.model.access.account import Address, TooManyAttempts
 from tests.fakes.identity_fixture import (
     CHEAP,
     PASSWORD,

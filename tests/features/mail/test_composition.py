@@ -11,7 +11,7 @@ from octavo_rules.identity import AccountId
 from octavo.features.mail.composition import Composer
 from octavo.model.access.account import LONGEST_NAME, Account, Address
 from octavo.model.label import parse_label
-from octavo.settings.sender import Sender
+from octavo.settings.addresses import Sender
 
 COMPOSER = Composer(Sender("Octavo", Address("notes@example.org")), "https://notes.example.org")
 TOKEN = "q3Zt8yLwXvB1nM5sKd7RfHj2PgT9cQa4UeWoIxVmNzY"

@@ -25,7 +25,7 @@ from octavo.features.mail.smtp import CANCEL_SECONDS, QUIT_SECONDS, SEND_SECONDS
 from octavo.features.mail.transport import SendFailure
 from octavo.model.access.account import Address
 from octavo.model.access.rate import Rate
-from octavo.settings.sender import Sender
+from octavo.settings.addresses import Sender
 from tests.fakes.identity_fixture import START, IdentityFixture, identity_fixture
 
 ANN = Address("ann@example.org")

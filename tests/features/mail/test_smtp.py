@@ -12,7 +12,7 @@ from octavo.features.mail.composition import Composer
 from octavo.features.mail.smtp import SmtpTransport
 from octavo.features.mail.transport import SendFailure
 from octavo.model.access.account import Address
-from octavo.settings.sender import Sender, SmtpSecurity
+from octavo.settings.addresses import Sender, SmtpSecurity
 from tests.fakes.smtp_server import (
     PASSWORD,
     USER,

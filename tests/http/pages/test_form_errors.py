@@ -4,7 +4,7 @@ import pytest
 from octavo_rules.problems import Forbidden, InvalidRequest, RateLimited
 
 from octavo.http.pages.form_errors import form_errors_of
-from octavo.model.access.refusal import PasswordQueueFull
+from octavo.model.access.account import PasswordQueueFull
 
 
 def test_errors_belong_to_fields() -> None:

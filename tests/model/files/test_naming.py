@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.files.naming import name_from_text, numbered_paths, written_path
-from octavo.model.files.path import check_path
+from octavo.model.files.path import check_path, name_from_text, numbered_paths, written_path
 
 
 @pytest.mark.parametrize(

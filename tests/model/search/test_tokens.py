@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.model.hidden_characters import MAX_MARKS, stream_safe
-from octavo.model.search.folding import MAX_CHARACTERS, folded, folded_in_place
-from octavo.model.search.tokens import tokens_of
+from octavo.model.search.tokens import MAX_CHARACTERS, folded, folded_in_place, tokens_of
 from tests.fakes.normalization import watch
 
 
@@ -93,7 +92,7 @@ LIGATURES = "\ufdfa" * 100_000
 
 def test_folded_text_is_limited_in_length(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = folded(LIGATURES)
-    monkeypatch.setattr("octavo.model.search.folding.MAX_CHARACTERS", 2 * len(whole))
+    monkeypatch.setattr("octavo.model.search.tokens.MAX_CHARACTERS", 2 * len(whole))
     beyond = folded(LIGATURES)
     assert len(whole) == MAX_CHARACTERS < len(beyond)
     assert beyond.startswith(whole)

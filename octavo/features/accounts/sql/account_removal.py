@@ -13,7 +13,7 @@ from octavo.features.accounts.sql.accounts import (
     require_administrator_besides,
 )
 from octavo.features.mail import sql as outbox
-from octavo.model.access.refusal import AccountMissing
+from octavo.model.access.account import AccountMissing
 from octavo.model.workspace import HeirCandidate, heir_among
 from octavo.store.queries import workspaces
 from octavo.store.queries.audit import forget_clients

@@ -11,8 +11,15 @@ from octavo_rules.identity import AccountId
 from octavo.features.accounts.rules.decisions import Controls, Decisions, DecisionsChange, changed
 from octavo.features.accounts.rules.refusal import LastAdministrator, NotAdministrator
 from octavo.features.usage.sql import USAGE_COUNT, usage_columns, usage_of
-from octavo.model.access.account import Account, Address, Appearance, Preferences, ThemeFamily
-from octavo.model.access.refusal import AccountGone, AccountMissing
+from octavo.model.access.account import (
+    Account,
+    AccountGone,
+    AccountMissing,
+    Address,
+    Appearance,
+    Preferences,
+    ThemeFamily,
+)
 from octavo.model.usage import AccountUsage, DownloadLimits, Month, StorageLimit, month_of
 from octavo.store.queries import consents
 from octavo.store.queries.accounts import COLUMNS, COUNT, PREFERENCES, account_of, preferences_of

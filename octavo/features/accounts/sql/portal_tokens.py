@@ -4,7 +4,7 @@ from octavo_rules.identity import AccountId
 
 from octavo.features.accounts.rules.portal import PortalTokenUnusable
 from octavo.features.accounts.sql.accounts import AccountSummary, summary_of
-from octavo.model.access.refusal import AccountGone
+from octavo.model.access.account import AccountGone
 from octavo.model.usage import month_of
 from octavo.store.queries.accounts import is_open
 from octavo.store.queries.expiry import MAX_ROWS

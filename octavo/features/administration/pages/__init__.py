@@ -1,8 +1,10 @@
 """The pages of administration."""
 
 from octavo.features.accounts.pages.usage import ReadUsage
-from octavo.features.administration.pages.administration import add_administration_pages
-from octavo.features.administration.pages.audit import add_audit_page
+from octavo.features.administration.pages.administration import (
+    add_administration_pages,
+    add_audit_page,
+)
 from octavo.http.pages.page_registry import PageRegistry
 
 

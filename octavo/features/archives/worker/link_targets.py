@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from octavo.features.archives.worker.listing import ImportFolder
-from octavo.features.archives.worker.path_file import PathFile, PathRef
-from octavo.features.archives.worker.path_table import PathTable, write_table
+from octavo.features.archives.worker.path_table import PathFile, PathRef, PathTable, write_table
 from octavo.model.links.resolution import Find, keys_of_path
 
 # No key of a link starts with it: no path contains it.

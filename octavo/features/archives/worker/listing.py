@@ -26,7 +26,7 @@ class ImportFolder:
     Attributes:
         notes: the listing of the notes.
         images: the listing of the images.
-        paths: a `octavo.features.archives.worker.path_file.PathFile`.
+        paths: a `octavo.features.archives.worker.path_table.PathFile`.
         targets: the `PathTable` that links are resolved by; none if no
             link is changed.
         moved_targets: the one after files were moved; only if there are such files.

@@ -16,7 +16,7 @@ from octavo.features.archives.worker.listing import (
     SliceReader,
 )
 from octavo.features.archives.worker.part_files import PartFiles
-from octavo.features.archives.worker.path_file import PathFile
+from octavo.features.archives.worker.path_table import PathFile
 from octavo.features.archives.worker.refusal import refused_entry
 from octavo.model.links.link_rewrite import rewrite_links
 from octavo.model.links.standard_links import standard_links

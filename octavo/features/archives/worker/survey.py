@@ -10,10 +10,11 @@ a few numbers and a digest are kept for each entry.
 
 from array import array
 from collections import Counter
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count, islice
 from typing import TypedDict
 
+from octavo.features.archives.worker import zip_format as zf
 from octavo.features.archives.worker.directory import (
     ArchiveDirectory,
     ZipEntry,
@@ -21,7 +22,6 @@ from octavo.features.archives.worker.directory import (
     find_directory,
 )
 from octavo.features.archives.worker.entry_check import check_entry, name_of, path_of_name
-from octavo.features.archives.worker.extents import Extents, Overlap
 from octavo.features.archives.worker.link_targets import LinkRules, write_targets
 from octavo.features.archives.worker.listing import (
     ImportFolder,
@@ -30,16 +30,24 @@ from octavo.features.archives.worker.listing import (
     SliceOfListing,
 )
 from octavo.features.archives.worker.part_files import PartFiles
-from octavo.features.archives.worker.path_file import PathFile
-from octavo.features.archives.worker.path_table import digest_of_key
-from octavo.features.archives.worker.placement import attachment_path, is_placed, note_path
+from octavo.features.archives.worker.path_table import PathFile, digest_of_key
 from octavo.features.archives.worker.refusal import (
     ArchiveTooLarge,
     ArchiveTooManyFiles,
     refused_entry,
 )
 from octavo.features.archives.worker.selection import LEFT_OUT, EntryKind, Selection
-from octavo.model.files.path import check_path, folders_of, path_key, without_hidden_characters
+from octavo.model.files.path import (
+    ATTACHMENTS,
+    LONGEST_PATH,
+    LONGEST_SEGMENT,
+    MAX_SEGMENTS,
+    check_path,
+    folders_of,
+    numbered_paths,
+    path_key,
+    without_hidden_characters,
+)
 from octavo.model.refusal import InvalidPath
 
 NOTES_OF_SLICE = 500
@@ -280,3 +288,107 @@ class _Survey:
             limits[columns[_NUMBER]],
             *columns[_FIGURES],
         )
+
+
+class Extents:
+    """The places of all entries, in the order of the directory; 16 bytes each.
+
+    Args:
+        end: the position that none must exceed: where the directory starts.
+    """
+
+    def __init__(self, end: int) -> None:
+        self._end = end
+        self._begins = array("Q")
+        self._ends = array("Q")
+
+    def add(self, entry: ZipEntry) -> None:
+        """Append the place of an entry: at least that of its local header, name and data.
+
+        Raises `Overlap` if it exceeds the limit of all.
+        """
+        end = entry.offset + zf.LOCAL.size + len(entry.name) + entry.compressed
+        # The values of ZIP64 can be too large for the arrays.
+        if end > self._end:
+            raise Overlap(len(self._begins))
+        self._begins.append(entry.offset)
+        self._ends.append(end)
+
+    def limits(self) -> Sequence[int]:
+        """Return the position that each entry must not exceed: where the next one begins.
+
+        Raises `Overlap`.
+        """
+        order = sorted(range(len(self._begins)), key=self._begins.__getitem__)
+        limits = array("Q", bytes(8 * len(order)))
+        limit = self._end
+        for number in reversed(order):
+            if self._ends[number] > limit:
+                raise Overlap(number)
+            limits[number] = limit
+            limit = self._begins[number]
+        return limits
+
+
+class Overlap(Exception):
+    """The place of an entry overlaps the next one, or the directory.
+
+    Attributes:
+        number: its number in the directory, from 0.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"entry {number} overlaps the next one")
+        self.number = number
+
+
+def is_placed(path: str) -> bool:
+    """Return whether an image can keep the valid ``path``."""
+    return path.startswith(ATTACHMENTS)
+
+
+def attachment_path(path: str, is_free: Callable[[str], bool]) -> str:
+    """Return the path in the folder of attachments for an image at the valid ``path``.
+
+    It is ``attachments/`` and the path, with a number at its name if that is not free. If no file
+    can be in its folder, or the path gets too long, the image has no folder of its own.
+
+    Args:
+        path: a path outside of the folder. The folder may be spelled in another case.
+        is_free: whether a valid path can be given to a file.
+    """
+    return next(each for each in _candidates(path) if is_free(each))
+
+
+def note_path(path: str, is_free: Callable[[str], bool]) -> str:
+    """Return ``path``, or one like it that is free: with a number, or in no folder as well."""
+    if is_free(path):
+        return path
+    name = path.rpartition("/")[2]
+    numbered = zip(numbered_paths(path), numbered_paths(name), strict=True)
+    return next(each for pair in islice(numbered, 1, None) for each in pair if is_free(each))
+
+
+def _candidates(path: str) -> Iterator[str]:
+    if path.lower().startswith(ATTACHMENTS):
+        path = path[len(ATTACHMENTS) :]
+    if _fits(f"{ATTACHMENTS}{path}"):
+        yield f"{ATTACHMENTS}{path}"
+    folder, slash, name = path.rpartition("/")
+    stem, _, ending = name.rpartition(".")
+    for number in count(2):
+        suffix = f"-{number}.{ending}"
+        numbered = f"{_shortened(stem, LONGEST_SEGMENT - len(suffix))}{suffix}"
+        in_folder = f"{ATTACHMENTS}{folder}{slash}{numbered}"
+        if _fits(in_folder):
+            yield in_folder
+        yield f"{ATTACHMENTS}{numbered}"
+
+
+def _fits(path: str) -> bool:
+    return len(path.encode()) <= LONGEST_PATH and path.count("/") < MAX_SEGMENTS
+
+
+def _shortened(stem: str, size: int) -> str:
+    """Return a beginning of ``stem`` of at most ``size`` bytes."""
+    return stem.encode()[:size].decode(errors="ignore")

@@ -24,8 +24,7 @@ from octavo.features.members.rules import (
     RegistrationPolicy,
 )
 from octavo.features.members.sql import members
-from octavo.model.access.account import Account, Address
-from octavo.model.access.refusal import AccountGone
+from octavo.model.access.account import Account, AccountGone, Address
 from octavo.model.workspace import AlreadyMember, Role
 from octavo.store.identifiers import LAST
 from octavo.store.queries.expiry import MAX_ROWS

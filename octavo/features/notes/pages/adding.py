@@ -16,8 +16,7 @@ from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.forms import SentFile
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.workspace_paths import LIST
-from octavo.model.files.naming import name_from_text, numbered_paths
-from octavo.model.files.path import ATTACHMENTS
+from octavo.model.files.path import ATTACHMENTS, name_from_text, numbered_paths
 from octavo.model.image_limits import MAX_BYTES
 
 IMAGE = "image"

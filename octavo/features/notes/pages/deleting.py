@@ -26,7 +26,7 @@ from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
 from octavo.model.etag import entity_tag
-from octavo.model.files.naming import written_path
+from octavo.model.files.path import written_path
 
 _NOTE = f"{HOME}/<uuid:workspace_id>/notes/<uuid:file_id>"
 _ROWS = "30"

@@ -21,7 +21,7 @@ from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.workspace_paths import path_of
 from octavo.model.etag import entity_tag
-from octavo.model.files.naming import written_path
+from octavo.model.files.path import written_path
 
 _RULE = f"{HOME}/<uuid:workspace_id>/notes/<uuid:file_id>/move"
 _OF_PATH = frozenset({"invalid_path", "path_conflict", "invalid_graph"})

@@ -11,8 +11,7 @@ from octavo_rules.identity import AccountId, ProgramNumber, Scope, WorkspaceId
 from octavo.features.files import sql as oauth_programs
 from octavo.features.oauth.rules.grant import MAX_GRANTS, MAX_TOKENS, Grant, TokenKind
 from octavo.model.access.access_limits import AccessLimits, parse_scopes
-from octavo.model.access.account import Account, ClientId, GrantId
-from octavo.model.access.refusal import AccountGone
+from octavo.model.access.account import Account, AccountGone, ClientId, GrantId
 from octavo.store.queries import accounts as account_rows
 from octavo.store.queries.expiry import MAX_ROWS
 from octavo.store.queries.process_notices import notify_access

@@ -4,7 +4,7 @@ from html import unescape
 
 import pytest
 
-from octavo.features.accounts.pages.portal import portal_links
+from octavo.features.accounts.pages.account import portal_links
 from tests.fakes.page_reader import Installation, PageReader, installation
 from tests.fakes.users_api import ADDRESS
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.features.archives.worker.path_file import PathFile
-from octavo.features.archives.worker.path_table import PathTable, write_table
+from octavo.features.archives.worker.path_table import PathFile, PathTable, write_table
 from octavo.model.links import keys_of_path, paths_by_key
 
 PATHS = st.lists(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.features.archives.worker.placement import attachment_path, is_placed, note_path
+from octavo.features.archives.worker.survey import attachment_path, is_placed, note_path
 from octavo.model.files.image import check_image_path, media_type_of_name
 from octavo.model.files.path import MAX_SEGMENTS
 

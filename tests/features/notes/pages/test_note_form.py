@@ -2,7 +2,7 @@
 
 import pytest
 
-from octavo.features.notes.pages.note_form import (
+from octavo.features.notes.pages.editing import (
     MIXED,
     line_end_of,
     path_of_new,

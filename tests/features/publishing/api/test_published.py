@@ -12,7 +12,7 @@ import trio
 from octavo.access.attempts import RATES
 from octavo.features.images.worker.facts import InvalidImage
 from octavo.features.publishing.signing import TICKET_SECONDS
-from octavo.model.access.refusal import TooManyAttempts
+from octavo.model.access.account import TooManyAttempts
 from octavo.model.usage import DownloadLimits, InstallationLimits
 from tests.fakes.asgi_client import ask
 from tests.fakes.image_files import SRGB, animation, encoded, personal_exif, picture, pixels
