@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import trio
 from octavo_rules.identity import AccountId
 
-from octavo.features.accounts.rules.device_token import KnownDevice
 from octavo.model.access.account import Address, TooManyAttempts
 from octavo.model.access.rate import Rate, admit
 
@@ -89,13 +88,13 @@ class Attempts:
         if rate is not None:
             self._accounts.admit({(route, account): rate})
 
-    def admit_device(self, known: KnownDevice) -> None:
-        """Count an attempt of a browser that has signed in to its account before.
+    def admit_device(self, device: str, account_id: AccountId) -> None:
+        """Count an attempt of a ``device`` that has signed in to the account before.
 
         It has a limit for itself, and one with all such browsers of the account; refused by either,
         it counts against neither. Raises `TooManyAttempts`.
         """
-        keys = {"known-device": known.device.hex(), "known-devices": known.account_id}
+        keys = {"known-device": device, "known-devices": account_id}
         rates = {(route, key): self._rates[route].account for route, key in keys.items()}
         self._accounts.admit({key: rate for key, rate in rates.items() if rate is not None})
 

@@ -4,8 +4,6 @@ from dataclasses import dataclass, field
 
 from octavo_rules.identity import AccountId, ProgramNumber, Scope
 
-from octavo.features.legal.rules import LegalDocuments
-from octavo.features.oauth.rules.grant import Grant
 from octavo.model.access.access_limits import AccessLimits
 from octavo.model.access.account import Account, GrantId, KeyId, Role, SessionId
 from octavo.model.files.confinement import Confinement
@@ -54,24 +52,25 @@ class Caller:
 
 def caller_of(
     account: Account,
-    legal: LegalDocuments,
     *,
+    consent_due: bool,
     session_id: SessionId | None = None,
     key_id: KeyId | None = None,
     limits: AccessLimits | None = None,
-    grant: Grant | None = None,
+    grant_id: GrantId | None = None,
+    program: ProgramNumber | None = None,
 ) -> Caller:
-    """Return the caller for ``account``, where the documents ``legal`` are in force."""
+    """Return the caller for ``account``, which may have to accept legal documents first."""
     return Caller(
         account.account_id,
         account.role,
         account.state == "locked",
-        legal.due_from(account.consent),
+        consent_due,
         session_id,
         key_id,
         limits,
-        None if grant is None else grant.grant_id,
-        None if grant is None else grant.program,
+        grant_id,
+        program,
     )
 
 

@@ -145,7 +145,7 @@ def pages(
     app.jinja_env.is_async = False
     forget_pages(app.jinja_env)
     explained = {problem.code: problem for problem in problems}
-    style, icon, variables = page_files(public_url, legal)
+    style, icon, variables = page_files(public_url, legal.links)
     app.jinja_env.globals.update(variables, portal_links=(), mcp=mcp)
     app.jinja_env.globals.update(sends_mail=sends_mail)
     api_page = packed_api_page = b""

@@ -105,7 +105,7 @@ def admitted(attempts: Attempts, *devices: KnownDevice) -> int:
     count = 0
     for each in devices:
         with suppress(TooManyAttempts):
-            attempts.admit_device(each)
+            attempts.admit_device(each.device.hex(), each.account_id)
             count += 1
     return count
 
@@ -132,4 +132,4 @@ async def test_attempt_refused_for_other_browsers_costs_a_browser_none(
     # Each of the account comes back in ten seconds; the browser has all of its own.
     for _ in range(10):
         await trio.sleep(10)
-        attempts.admit_device(device(99))
+        attempts.admit_device(bytes([99]).hex(), AccountId("ann"))

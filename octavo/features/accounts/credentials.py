@@ -14,6 +14,7 @@ from octavo.features.accounts.rules.session import SessionLife
 from octavo.features.accounts.sql import api_keys, sessions
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
 from octavo.features.oauth.sql import oauth_grants
+from octavo.model.access.account import Account
 from octavo.model.access.token import digest_of, is_access_token, is_api_key, is_opaque_token
 from octavo.store import Store
 from octavo.store.gathered_reads import GatheredReads
@@ -212,7 +213,12 @@ class Credentials:
             return None
         key = found.key
         return CachedCaller(
-            caller_of(found.account, self._legal, key_id=key.key_id, limits=key.limits),
+            caller_of(
+                found.account,
+                consent_due=self._due(found.account),
+                key_id=key.key_id,
+                limits=key.limits,
+            ),
             expires_at=math.inf if key.expires_at is None else key.expires_at / 1000,
             active_at=-math.inf if key.used_at is None else key.used_at / 1000,
             until=self._elapsed() + self._fresh,
@@ -225,7 +231,13 @@ class Credentials:
         grant = found.grant
         limits = replace(grant.limits, scopes=found.scopes)
         return CachedCaller(
-            caller_of(found.account, self._legal, limits=limits, grant=grant),
+            caller_of(
+                found.account,
+                consent_due=self._due(found.account),
+                limits=limits,
+                grant_id=grant.grant_id,
+                program=grant.program,
+            ),
             expires_at=found.expires_at / 1000,
             active_at=-math.inf if grant.used_at is None else grant.used_at / 1000,
             until=self._elapsed() + self._fresh,
@@ -237,8 +249,13 @@ class Credentials:
             return None
         session = found.session
         return CachedCaller(
-            caller_of(found.account, self._legal, session_id=session.session_id),
+            caller_of(
+                found.account, consent_due=self._due(found.account), session_id=session.session_id
+            ),
             expires_at=self._life.expires_at(session) / 1000,
             active_at=session.active_at / 1000,
             until=self._elapsed() + self._fresh,
         )
+
+    def _due(self, account: Account) -> bool:
+        return self._legal.due_from(account.consent)

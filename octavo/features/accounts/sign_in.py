@@ -105,7 +105,7 @@ class SignIn:
             if known is None:
                 self._attempts.admit_account("sign-in", address)
             else:
-                self._attempts.admit_device(known)
+                self._attempts.admit_device(known.device.hex(), known.account_id)
             stored = await self._store.read(accounts.password_at(address))
             encoded = None if stored is None else stored.encoded
             matches = await self._passwords.verify(password, encoded, known=account, placed=True)

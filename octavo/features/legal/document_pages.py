@@ -24,7 +24,7 @@ def legal_pages(
     """
     loader = jinja2.FileSystemLoader(FOLDER)
     environment = jinja2.Environment(loader=loader, autoescape=True)
-    environment.globals.update(page_files(public_url, legal).variables)
+    environment.globals.update(page_files(public_url, legal.links).variables)
     template = environment.get_template("legal.html")
     return {
         name: _page(template.render(for_everybody(), heading=_HEADINGS[name], html=html))

@@ -37,6 +37,12 @@ class LegalDocuments:
         )
 
     @property
+    def links(self) -> list[tuple[str, str]]:
+        """The addresses of the documents, with their names for people."""
+        documents = ((self.terms, "Terms"), (self.privacy, "Privacy notice"))
+        return [(each.address, name) for each, name in documents if each is not None]
+
+    @property
     def complete(self) -> bool:
         """Whether both documents are named."""
         return self.terms is not None and self.privacy is not None

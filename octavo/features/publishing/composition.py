@@ -19,7 +19,7 @@ from octavo.features.publishing.views import (
     folder_anchor,
 )
 from octavo.features.publishing.workspace_map import WorkspaceMap
-from octavo.model.files.path import NOTE_SUFFIX
+from octavo.model.files.path import name_of
 from octavo.model.links.headings import anchor_of
 from octavo.render.obsidian import block_fragment
 from octavo.render.references import FileReference, ImageAddress, LinkAddress, place_references
@@ -203,12 +203,6 @@ def fragment_of(kind: str, heading: str) -> str:
         return block
     anchor = anchor_of(heading.rpartition("#")[2]) if kind == "wiki" else heading
     return quote(anchor, safe="")
-
-
-def name_of(path: str) -> str:
-    """Return the name of a note: the last segment of its path, without its ending."""
-    name = path.rpartition("/")[2]
-    return name[: -len(NOTE_SUFFIX)] if name.lower().endswith(NOTE_SUFFIX) else name
 
 
 def _folder_name(folder: str) -> str:

@@ -9,10 +9,10 @@ from urllib.parse import quote
 from octavo_rules.problems import ConsentRequired, Problem
 from quart import Response, request
 
-from octavo.features.publishing.composition import name_of
 from octavo.http.pages.form_errors import FormErrors
 from octavo.http.pages.forms import Form
 from octavo.http.pages.responses import CONSENT, show
+from octavo.model.files.path import name_of
 
 STAMP = "stamp"
 """The parameter with the stamp in the address of a form with a long text."""

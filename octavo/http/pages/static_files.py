@@ -2,12 +2,11 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from octavo.features.legal.rules import LegalDocuments
 from octavo.templates import ICON, STYLE_SHEET
 
 
@@ -51,16 +50,15 @@ class PageFiles(NamedTuple):
     variables: Mapping[str, object]
 
 
-def page_files(public_url: str, legal: LegalDocuments) -> PageFiles:
+def page_files(public_url: str, legal_links: Sequence[tuple[str, str]]) -> PageFiles:
     """Return the files of the pages of the installation at ``public_url``.
 
-    Each page links to the documents ``legal``.
+    Each page has the links ``legal_links``: addresses and names.
     """
     style = style_sheet()
     icon = static_file(ICON, "image/svg+xml")
-    documents = ((legal.terms, "Terms"), (legal.privacy, "Privacy notice"))
     variables = {
-        "legal_links": [(each.address, name) for each, name in documents if each is not None],
+        "legal_links": legal_links,
         "style_sheet": style.path,
         "icon": icon.path,
         "public_url": public_url,

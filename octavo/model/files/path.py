@@ -218,3 +218,9 @@ def _is_valid(name: str) -> bool:
     except InvalidPath:
         return False
     return len((name + NOTE_SUFFIX).encode()) <= LONGEST_SEGMENT
+
+
+def name_of(path: str) -> str:
+    """Return the name of a note: the last segment of its path, without its ending."""
+    name = path.rpartition("/")[2]
+    return name[: -len(NOTE_SUFFIX)] if name.lower().endswith(NOTE_SUFFIX) else name

@@ -19,14 +19,13 @@ from octavo.features.notes.pages.frame import (
     writable,
 )
 from octavo.features.notes.pages.reading import live_file, newest
-from octavo.features.publishing.composition import name_of
 from octavo.http.file_schemas import FileChangeSchema
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
 from octavo.model.etag import entity_tag
-from octavo.model.files.path import written_path
+from octavo.model.files.path import name_of, written_path
 
 _NOTE = f"{HOME}/<uuid:workspace_id>/notes/<uuid:file_id>"
 _ROWS = "30"

@@ -27,7 +27,6 @@ from octavo.features.notes.pages.frame import (
     writable,
 )
 from octavo.features.notes.pages.reading import live_file, newest
-from octavo.features.publishing.composition import name_of
 from octavo.http.contract.in_process import typed
 from octavo.http.file_schemas import (
     ChangesetResultSchema,
@@ -43,7 +42,7 @@ from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.workspace_paths import LIST, path_of
 from octavo.http.refusals import failures_as_problems
 from octavo.model.etag import entity_tag
-from octavo.model.files.path import NOTE_SUFFIX, check_path, name_from_text, written_path
+from octavo.model.files.path import NOTE_SUFFIX, check_path, name_from_text, name_of, written_path
 from octavo.store.fair_turns import FairThreads
 
 _UNNAMED = "Note"

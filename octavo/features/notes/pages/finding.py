@@ -9,13 +9,13 @@ from quart import Response
 from octavo.features.links.api import LinkList
 from octavo.features.notes.member_notes import missing_path
 from octavo.features.notes.pages.frame import NotePages, names_of
-from octavo.features.publishing.composition import name_of
 from octavo.features.search.api import SearchResults, SnippetDocument
 from octavo.http.contract.contract_model import timestamp
 from octavo.http.pages.form_errors import form_errors_of
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME
 from octavo.http.pages.workspace_paths import LIST, workspace_of
+from octavo.model.files.path import name_of
 
 _RESULTS = "30"
 _DAY = 86_400

@@ -7,11 +7,11 @@ from quart import Response
 from octavo.features.files.api.reading import FileList, without_new_round
 from octavo.features.notes.pages.frame import NotePages, crumbs_of, names_of
 from octavo.features.notes.pages.reading import newest
-from octavo.features.publishing.composition import name_of
 from octavo.http.file_schemas import ListedFileSchema
 from octavo.http.pages.page_registry import Audience, Visitor
 from octavo.http.pages.responses import HOME, show
 from octavo.http.pages.workspace_paths import LIST, workspace_of
+from octavo.model.files.path import name_of
 
 ROWS = 200
 """Folders and notes of a folder on one page."""

@@ -28,13 +28,13 @@ from octavo.features.notes.pages.frame import (
     writable,
 )
 from octavo.features.notes.pages.reading import newest
-from octavo.features.publishing.composition import name_of
 from octavo.http.file_schemas import WorkspaceFile
 from octavo.http.pages.form_errors import form_errors_of
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.workspace_paths import path_of, workspace_of
 from octavo.model.etag import entity_tag
+from octavo.model.files.path import name_of
 
 VIEWS: Mapping[str, str] = {"words": "By words", "lines": "By lines", "sides": "Side by side"}
 """How a difference is shown."""

@@ -13,7 +13,6 @@ from octavo.features.notes.pages.frame import (
     writable,
 )
 from octavo.features.notes.pages.reading import live_file
-from octavo.features.publishing.composition import name_of
 from octavo.http.contract.in_process import typed
 from octavo.http.file_schemas import FileChangeSchema
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
@@ -21,7 +20,7 @@ from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.workspace_paths import path_of
 from octavo.model.etag import entity_tag
-from octavo.model.files.path import written_path
+from octavo.model.files.path import name_of, written_path
 
 _RULE = f"{HOME}/<uuid:workspace_id>/notes/<uuid:file_id>/move"
 _OF_PATH = frozenset({"invalid_path", "path_conflict", "invalid_graph"})

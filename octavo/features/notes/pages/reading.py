@@ -15,13 +15,12 @@ from octavo.features.notes.pages.frame import (
     folder_of,
     note_of,
 )
-from octavo.features.publishing.composition import name_of
 from octavo.features.publishing.pages.outline import outline_of
 from octavo.http.file_schemas import WorkspaceFile, WorkspaceSchema
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.workspace_paths import path_of, workspace_of
-from octavo.model.files.path import kind_of
+from octavo.model.files.path import kind_of, name_of
 
 _BACK_LINKS = "50"
 _AWAY = 503

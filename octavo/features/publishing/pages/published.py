@@ -43,7 +43,7 @@ def published_pages(public_url: str, legal: LegalDocuments) -> PublishedPages:
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     forget_pages(environment)
-    environment.globals.update(page_files(public_url, legal).variables)
+    environment.globals.update(page_files(public_url, legal.links).variables)
     environment.globals.update(for_everybody())
     environment.globals.update(reasons=REASONS, longest_note=LONGEST_NOTE, counted=_counted)
     return _RenderedPages(environment)
