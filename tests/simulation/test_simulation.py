@@ -18,10 +18,10 @@ CI_SEEDS = 200
 MOST = 600
 """The schedules that find every broken service, fewer than those of the check."""
 SEEDS = int(os.environ.get("OCTAVO_SIMULATION_SEEDS", CI_SEEDS))
-CI_SCHEDULES = 3000
+CI_SCHEDULES = 1200
 """The default number of schedules of the whole service, with notes, documents and images."""
 SCHEDULES = int(os.environ.get("OCTAVO_SIMULATION_SCHEDULES", CI_SCHEDULES))
-SHARDS = 4
+SHARDS = 2
 """The parts in which they run, so that several processes share them."""
 
 SIGHTS = {
