@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 import trio
 from octavo_client import (
     Create,
+    FileChange,
     HeadMovedError,
     Mirror,
     NoteDocument,
     WorkspaceChanged,
     WorkspaceClient,
 )
-from octavo_client.responses import FileChange
 from octavo_rules.identity import FileId
 
 PUSH_AT_ONCE = 100

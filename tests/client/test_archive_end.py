@@ -5,7 +5,7 @@ import zipfile
 
 from hypothesis import given
 from hypothesis import strategies as st
-from octavo_client.archive_end import TAIL, has_end
+from octavo_client.exporting import TAIL, has_end
 
 from octavo.features.archives.worker import zip_writer
 from octavo.features.archives.worker.export_layout import ExportLayout

@@ -27,6 +27,7 @@ from packages.client.tests.stub_server import (
     FILE,
     FILE_DOCUMENT,
     REVISION,
+    WORKSPACE,
     Stub,
     ok,
     problem,
@@ -178,10 +179,10 @@ async def test_change_without_a_mutation_is_not_sent_again_once_it_may_have_happ
 async def test_change_without_a_mutation_is_resent_if_it_certainly_did_not_happen(
     failure: type[httpx.TransportError], autojump_clock: MockClock
 ) -> None:
-    document = {"id": "w", "name": "n", "role": "owner", "createdAt": "2026-01-01T00:00:00Z"}
-    stub = Stub([failure, lambda: ok(document, 201)])
+    workspace = {"id": WORKSPACE, "name": "n", "role": "owner", "createdAt": "2026-01-01T00:00:00Z"}
+    stub = Stub([failure, lambda: ok(workspace, 201)])
     async with stub.client() as client:
-        assert (await client.create_workspace("n")).id == "w"
+        assert (await client.create_workspace("n")).id == WORKSPACE
 
 
 async def test_waits_grow_up_to_their_bound(autojump_clock: MockClock) -> None:

@@ -5,8 +5,15 @@ from collections.abc import AsyncIterator
 
 import httpx
 import pytest
-from octavo_client import Create, Purge, SnapshotCut, UnexpectedResponse, Update, WorkspaceClient
-from octavo_client.responses import FeedEntry
+from octavo_client import (
+    Create,
+    FeedEntry,
+    Purge,
+    SnapshotCut,
+    UnexpectedResponse,
+    Update,
+    WorkspaceClient,
+)
 from octavo_rules.identity import Position
 from trio.testing import MockClock
 

@@ -1,9 +1,9 @@
 """Links between files: of a note, to a file, and unresolved."""
 
-from typing import Literal
-
 from octavo_rules.identity import READ, WorkspaceId
 from octavo_rules.problems import NotFound
+from octavo_rules.schemas import FileLinks as FileLinksSchema
+from octavo_rules.schemas import FoundLinkDocument, LinkList, OutgoingLinkDocument
 
 from octavo.access.workspaces import Access
 from octavo.features.files.api.files import FilePath
@@ -19,61 +19,12 @@ from octavo.features.links.sql.link_queries import (
 )
 from octavo.http.callers import caller_of
 from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.paging import Cursor, ListPage, PageQuery, read_cursor, split_page
+from octavo.http.contract.paging import PageQuery, read_cursor, split_page
 from octavo.http.contract.slices import converted
 from octavo.http.file_schemas import WorkspacePath
 from octavo.store import Script, Store, StoreFull, StoreUnavailable
 from octavo.store.transaction import T
-
-
-class OutgoingLinkDocument(ContractModel):
-    """A link of a note; equal links are listed once."""
-
-    kind: Literal["standard", "wiki"]
-    """The syntax of the link."""
-    embed: bool
-    """Whether it embeds its target."""
-    target: str
-    """The target as written, decoded; empty for a link to the note itself."""
-    heading: str | None
-    file_id: Identifier | None
-    """The file that the link resolves to; null if there is none."""
-    path: str | None
-    """The path of that file."""
-    heading_found: bool | None
-    """Whether the target note has the heading. Null without a heading, without a target note, and
-    when the notes to search are too large.
-    """
-
-
-class FoundLinkDocument(ContractModel):
-    """A link, and the note that contains it."""
-
-    file_id: Identifier
-    path: str
-    title: str | None
-    """The first heading of the note."""
-    kind: Literal["standard", "wiki"]
-    embed: bool
-    target: str
-    heading: str | None
-
-
-class FileLinksSchema(ContractModel):
-    """The links of a file: all outgoing ones, and a page of incoming ones."""
-
-    outgoing: list[OutgoingLinkDocument]
-    """In the order of the note; only on the first page."""
-    incoming: list[FoundLinkDocument]
-    """From other notes."""
-    next: Cursor | None
-    """The ``after`` of the next page of ``incoming``; null on the last page."""
-
-
-class LinkList(ListPage[FoundLinkDocument]):
-    """A page of links."""
 
 
 class LinkOperations:
@@ -114,7 +65,7 @@ class LinkOperations:
         if found is None:
             raise NotFound
         page, following = _page(found.incoming, query.limit)
-        outgoing = await converted(found.outgoing, _outgoing)
+        outgoing = tuple(await converted(found.outgoing, _outgoing))
         return FileLinksSchema(outgoing=outgoing, incoming=page, next=following)
 
     @operation(
@@ -150,9 +101,9 @@ def _after(given: str | None) -> tuple[str, int]:
     return FIRST if parts is None else (parts[0], int(parts[1]))
 
 
-def _page(links: list[FoundLink], limit: int) -> tuple[list[FoundLinkDocument], str | None]:
+def _page(links: list[FoundLink], limit: int) -> tuple[tuple[FoundLinkDocument, ...], str | None]:
     page, following = split_page(links, limit, lambda each: (each.file_id, str(each.number)))
-    return list(map(_found, page)), following
+    return tuple(map(_found, page)), following
 
 
 def _outgoing(link: OutgoingLink) -> OutgoingLinkDocument:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from octavo_rules.problems import InvalidRequest
+from octavo_rules.schemas import Workspace, WorkspaceList
 from quart import Response, request
 
 from octavo.features.oauth.api.connections import (
@@ -16,7 +17,6 @@ from octavo.features.oauth.rules.redirect_uri import form_action_of
 from octavo.features.oauth.rules.refusal import InvalidOAuthRequest
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.security_headers import PAGE_HEADERS
-from octavo.http.file_schemas import WorkspaceList, WorkspaceSchema
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import redirect, show
@@ -145,7 +145,7 @@ def _parameters(visitor: Visitor) -> Mapping[str, str]:
     return visitor.query
 
 
-async def _workspaces(visitor: Visitor) -> Sequence[WorkspaceSchema]:
+async def _workspaces(visitor: Visitor) -> Sequence[Workspace]:
     page = await visitor.api.get(WorkspaceList, "/api/workspaces", limit="100")
     return page.items
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from octavo_rules.identity import READ, AccountId, WorkspaceId
 from octavo_rules.problems import InvalidRequest, NotFound
+from octavo_rules.schemas import Mark, SearchResult, SearchResults, SnippetDocument
 from pydantic import Field
 
 from octavo.access.caller import Caller
@@ -63,48 +64,6 @@ class WideSearchQuery(SearchQuery):
 
     workspace_id: Identifier | None = None
     """Restricts the search to one workspace."""
-
-
-class MarkSchema(ContractModel):
-    """A match in a text: from ``start`` up to, but excluding, ``end``."""
-
-    start: int
-    """In characters (code points) from 0."""
-    end: int
-
-
-class SnippetDocument(ContractModel):
-    """An excerpt of the note as plain text on one line."""
-
-    text: str
-    marks: list[MarkSchema]
-    """The matches in it, in order."""
-
-
-class SearchResult(ContractModel):
-    """A matching note."""
-
-    workspace_id: Identifier
-    file_id: Identifier
-    path: str
-    title: str | None
-    """Its first heading."""
-    revision_id: Identifier
-    """The head that was searched."""
-    score: float
-    """Comparable within one response only."""
-    snippets: list[SnippetDocument]
-    """At most three; empty when only the path matches, or when there were too many texts."""
-
-
-class SearchResults(ContractModel):
-    """Matching notes, best first."""
-
-    items: list[SearchResult]
-    more: bool
-    """Whether there are more results."""
-    complete: bool
-    """False when recent changes are not fully indexed yet."""
 
 
 class SearchOperations:
@@ -209,7 +168,7 @@ def _amount_of(results: SearchResults) -> Amount:
 def _results(query: Query, limit: int, found: FoundNotes) -> SearchResults:
     finders = finders_of(query)
     return SearchResults(
-        items=[_result(each, finders) for each in found.notes[:limit]],
+        items=tuple(_result(each, finders) for each in found.notes[:limit]),
         more=found.more or len(found.notes) > limit,
         complete=found.complete,
     )
@@ -225,11 +184,11 @@ def _result(found: Ranked, finders: Sequence[Finder]) -> SearchResult:
         title=found.text.title,
         revision_id=candidate.revision_id,
         score=found.score,
-        snippets=[
+        snippets=tuple(
             SnippetDocument(
                 text=each.text,
-                marks=[MarkSchema(start=start, end=end) for start, end in each.marks],
+                marks=tuple(Mark(start=start, end=end) for start, end in each.marks),
             )
             for each in snippets
-        ],
+        ),
     )

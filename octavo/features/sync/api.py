@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from octavo_rules.identity import READ, Cursor, FileId, Position, RevisionId, WorkspaceId
 from octavo_rules.problems import InvalidRequest, NotFound, Problem
-from pydantic import Field
+from octavo_rules.schemas import FeedPage, SnapshotEnd
+from pydantic import BaseModel, Field
 
 from octavo.access.workspaces import Access
 from octavo.features.sync.sql import folder_feed
@@ -18,7 +19,7 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS, Limit
 from octavo.http.contract.reply import Stream
 from octavo.http.contract.slices import converted
-from octavo.http.file_schemas import FeedEntrySchema, WorkspacePath, feed_entry
+from octavo.http.file_schemas import WorkspacePath, feed_entry
 from octavo.http.sync_protocol import VERSIONS, SyncProtocol, UnsupportedProtocol, check_protocol
 from octavo.model.files.confinement import Confinement
 from octavo.store import Store
@@ -68,33 +69,6 @@ class FeedQuery(ContractModel):
     """
 
 
-class FeedPageSchema(ContractModel):
-    """Changed files, each once, at the position of its last change."""
-
-    entries: list[FeedEntrySchema]
-    next: int
-    """The ``after`` of the next page, now or later."""
-    next_mark: Identifier
-    """The ``sync-mark`` of the next page."""
-    position: int
-    """The position of the workspace."""
-    mark: Identifier
-    """The mark of ``position``: the id of a revision that its changeset made."""
-    more: bool
-    """Whether there is a next page already."""
-
-
-class SnapshotEndSchema(ContractModel):
-    """The last line of a snapshot: without it, the snapshot is truncated."""
-
-    position: int
-    """The position of all files; continue with the feed after it."""
-    mark: Identifier
-    """The mark of ``position``: the ``sync-mark`` of the feed after it."""
-    files: int
-    """Number of preceding lines."""
-
-
 class SyncOperations:
     """Synchronisation of devices.
 
@@ -141,7 +115,7 @@ class SyncOperations:
     )
     async def get_feed(
         self, call: Call, path: WorkspacePath, query: FeedQuery, headers: SyncCursor
-    ) -> FeedPageSchema:
+    ) -> FeedPage:
         """Return a page of the feed."""
         check_protocol(headers)
         workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
@@ -164,8 +138,8 @@ class SyncOperations:
             raise InvalidRequest(errors=[("/query/after", message)])
         if texts:
             await self._metering.read(call, amount_of_texts(page.entries))
-        return FeedPageSchema(
-            entries=await converted(page.entries, partial(feed_entry, text=page.texts)),
+        return FeedPage(
+            entries=tuple(await converted(page.entries, partial(feed_entry, text=page.texts))),
             next=page.following.position,
             next_mark=page.following.mark,
             position=position,
@@ -231,7 +205,7 @@ class SyncOperations:
                 # The client may be slow; the texts must not stay in memory meanwhile.
                 del found
                 yield lines
-        yield _line(SnapshotEndSchema(position=cursor.position, mark=cursor.mark, files=count))
+        yield _line(SnapshotEnd(position=cursor.position, mark=cursor.mark, files=count))
 
 
 def _whole_line(stored: StoredFile) -> bytes:
@@ -242,5 +216,5 @@ def _size(stored: StoredFile) -> int:
     return stored.revision.size
 
 
-def _line(document: ContractModel) -> bytes:
+def _line(document: BaseModel) -> bytes:
     return document.model_dump_json(by_alias=True).encode() + b"\n"

@@ -12,7 +12,7 @@ import ast
 import inspect
 import re
 import sys
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from binascii import Error
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -28,6 +28,7 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
+    PlainSerializer,
     TypeAdapter,
     ValidationError,
     WithJsonSchema,
@@ -129,23 +130,6 @@ class ContractModel(BaseModel):
         cache_strings="keys",
     )
 
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """Return the schema of the model, with the docstrings of its members."""
-        schema = handler(core_schema)
-        properties = handler.resolve_ref_schema(schema).get("properties", {})
-        for name, text in attribute_docstrings(cls, BaseModel).items():
-            field = cls.model_fields.get(name)
-            if field is None:
-                continue
-            for known in (field.serialization_alias, field.alias, name):
-                if known in properties:
-                    properties[known].setdefault("description", text)
-                    break
-        return schema
-
 
 class HeaderModel(ContractModel):
     """The headers that an operation reads; others are ignored."""
@@ -201,8 +185,18 @@ LATEST = 253_402_300_799_999
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 
-Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
-"""A time in a response, written by `timestamp`."""
+
+def written_time(time: datetime) -> str:
+    """Return a time in UTC by RFC 3339, in milliseconds."""
+    return f"{time.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
+
+
+Timestamp = Annotated[
+    datetime,
+    PlainSerializer(written_time, when_used="json"),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+"""A time in a response, returned by `timestamp`."""
 
 _NOT_A_TIME = "This must be a time with its UTC offset, such as 2026-01-31T12:00:00Z."
 _DATE_FIRST = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]")
@@ -231,15 +225,9 @@ GivenTime = Annotated[AwareDatetime, BeforeValidator(_with_date)]
 
 
 @lru_cache(maxsize=4096)
-def timestamp(milliseconds: int) -> Timestamp:
+def timestamp(milliseconds: int) -> datetime:
     """Return the time of so many milliseconds of Unix time, clamped to what RFC 3339 represents."""
-    seconds, rest = divmod(min(max(milliseconds, 0), LATEST), 1000)
-    return f"{_spelled(seconds)}.{rest:03d}Z"
-
-
-@lru_cache(maxsize=1024)
-def _spelled(seconds: int) -> str:
-    return (_EPOCH + timedelta(seconds=seconds)).replace(tzinfo=None).isoformat()
+    return _EPOCH + timedelta(milliseconds=min(max(milliseconds, 0), LATEST))
 
 
 def milliseconds_of(given: datetime) -> int:
@@ -257,7 +245,6 @@ WHOLE = BeforeValidator(_whole)
 JSON Schema counts ``100.0`` and ``1e2`` as integers (Core, section 4.2.3).
 """
 
-_SCHEMA = WithJsonSchema({"type": "string", "contentEncoding": "base64"})
 _GIVEN_SCHEMA = WithJsonSchema(
     {
         "type": "string",
@@ -278,14 +265,6 @@ def _decode(given: object) -> bytes:
 
 GivenBytes = Annotated[bytes, BeforeValidator(_decode), _GIVEN_SCHEMA]
 """Bytes in a request."""
-
-Base64 = Annotated[str, _SCHEMA]
-"""Bytes in a response, encoded by `base64_of`."""
-
-
-def base64_of(data: bytes) -> Base64:
-    """Return ``data`` in base64."""
-    return b64encode(data).decode("ascii")
 
 
 class Removed(ContractModel):

@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple, cast
 
 from pydantic import BaseModel, TypeAdapter
-from pydantic.json_schema import GenerateJsonSchema
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core.core_schema import ModelSchema
 
-from octavo.http.contract.contract_model import SUFFIX
+from octavo.http.contract.contract_model import SUFFIX, attribute_docstrings
 from octavo.http.contract.operation import Operation
 
 Json = dict[str, object]
@@ -23,11 +24,23 @@ class Parameter(NamedTuple):
     schema: Json
 
 
-class _PublicNames(GenerateJsonSchema):
-    """Names each schema after its model, without the suffix ``Schema``."""
+class _ModelSchemas(GenerateJsonSchema):
+    """Names each schema after its model, without the suffix ``Schema``; adds its docstrings."""
 
     def normalize_name(self, name: str) -> str:
         return super().normalize_name(name).removesuffix(SUFFIX)
+
+    def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
+        """Return the schema of a model, with the docstrings of its members."""
+        made = super().model_schema(schema)
+        model: type[BaseModel] = schema["cls"]
+        properties = made.get("properties", {})
+        for name, text in attribute_docstrings(model, BaseModel).items():
+            field = model.model_fields.get(name)
+            known = field and (field.serialization_alias or field.alias or name)
+            if known in properties:
+                properties[known].setdefault("description", text)
+        return made
 
 
 class Schemas:
@@ -55,7 +68,7 @@ class Schemas:
             ],
             by_alias=True,
             ref_template=f"{_REFERENCE}{{model}}",
-            schema_generator=_PublicNames,
+            schema_generator=_ModelSchemas,
         )
         found = [cast("Json", made[at, mode]) for at, (_, mode) in enumerate(keys)]
         definitions = cast("dict[str, Json]", shared.get("$defs", {}))

@@ -1,6 +1,7 @@
 """Do large work in slices, so that other requests wait for a slice of it at most."""
 
 import re
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 from typing import TypeVar, cast
@@ -75,6 +76,8 @@ def _marked(value: object, attempt: int, texts: list[str]) -> object:
 
     A nested function that calls itself would be a cycle, and keep the texts in memory.
     """
+    if isinstance(value, bytes):
+        value = b64encode(value).decode()
     if isinstance(value, str):
         if len(value) <= LONG:
             return value
@@ -86,8 +89,8 @@ def _marked(value: object, attempt: int, texts: list[str]) -> object:
         return value.model_copy(update=changed) if changed else value
     if isinstance(value, Mapping):
         return {name: _marked(each, attempt, texts) for name, each in value.items()}
-    if isinstance(value, list):
-        items = [_marked(each, attempt, texts) for each in value]
+    if isinstance(value, list | tuple):
+        items = type(value)(_marked(each, attempt, texts) for each in value)
         same = all(new is old for new, old in zip(items, value, strict=True))
         return value if same else items
     return value

@@ -47,7 +47,7 @@ def add_frame(app: QuartTrio, now: Clock) -> None:
     def locale() -> Locale:
         return preferred_locale(request.headers.get("accept-language", ""))
 
-    def shown_when(time: str) -> When:
+    def shown_when(time: datetime | str) -> When:
         return when(time, now(), locale())
 
     def shown_size(count: int) -> str:
@@ -56,8 +56,8 @@ def add_frame(app: QuartTrio, now: Clock) -> None:
     def shown_number(count: int) -> str:
         return number(count, locale())
 
-    def is_past(time: str) -> bool:
-        return datetime.fromisoformat(time).timestamp() <= now()
+    def is_past(time: datetime) -> bool:
+        return time.timestamp() <= now()
 
     app.jinja_env.globals.update(
         when=shown_when,

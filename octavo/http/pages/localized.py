@@ -9,6 +9,8 @@ from babel import Locale
 from babel.dates import format_date, format_datetime, format_skeleton, format_timedelta
 from babel.numbers import format_decimal
 
+from octavo.http.contract.contract_model import written_time
+
 _ENGLISH = Locale("en")
 _UNITS = ("bytes", "KB", "MB", "GB", "TB", "PB")
 _STEP = 1000
@@ -53,6 +55,7 @@ class When:
     """A time as it is shown.
 
     Attributes:
+        tag: as it is written in the API.
         relative: such as "2 hours ago".
         exact: date and time in UTC.
         day: the day in UTC without its year, such as "1 December".
@@ -60,6 +63,7 @@ class When:
         language: the language tag of all.
     """
 
+    tag: str
     relative: str
     exact: str
     day: str
@@ -81,9 +85,9 @@ def locale_of(tags: Iterable[str]) -> Locale:
     return _ENGLISH
 
 
-def when(time: str, now: float, locale: Locale) -> When:
+def when(time: datetime | str, now: float, locale: Locale) -> When:
     """Return a time of the API as it is shown ``now``, in seconds of Unix time."""
-    moment = datetime.fromisoformat(time)
+    moment = datetime.fromisoformat(time) if isinstance(time, str) else time
     distance = moment.timestamp() - now
     # Times of the API are rounded down, some to the minute.
     near = timedelta(seconds=distance if abs(distance) >= 1 else -1)
@@ -94,7 +98,8 @@ def when(time: str, now: float, locale: Locale) -> When:
     else:
         day = format_skeleton("MMMMd", moment, locale=locale)
     month = format_skeleton("yMMMM", moment, locale=locale)
-    return When(relative, exact, day, month, str(locale).replace("_", "-"))
+    tag = time if isinstance(time, str) else written_time(time)
+    return When(tag, relative, exact, day, month, str(locale).replace("_", "-"))
 
 
 def size(count: int, locale: Locale) -> str:

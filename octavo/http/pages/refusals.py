@@ -16,13 +16,13 @@ from octavo_rules.problems import (
     Problem,
     UnsupportedMediaType,
 )
+from octavo_rules.schemas import Workspace
 from quart import Response, g, request
 from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import MethodNotAllowed as NotOfThisMethod
 
 from octavo.http.contract.application import report_refusal
 from octavo.http.contract.in_process import Api, Perform
-from octavo.http.file_schemas import WorkspaceSchema
 from octavo.http.pages.forms import FormUnreadable
 from octavo.http.pages.preferences import prefers_document
 from octavo.http.pages.responses import HOME, page_of_form, show
@@ -69,7 +69,7 @@ def as_problem(error: HTTPException) -> Problem:
     return _BY_STATUS.get(status, otherwise)()
 
 
-async def _workspace(problem: Problem, perform: Perform) -> WorkspaceSchema | None:
+async def _workspace(problem: Problem, perform: Perform) -> Workspace | None:
     """Return the workspace to whose pages the address of the request belongs."""
     found = _OF_WORKSPACE.match(request.path)
     if found is None or g.get("account") is None or problem.status not in _WITH_A_WAY_BACK:
@@ -78,7 +78,7 @@ async def _workspace(problem: Problem, perform: Perform) -> WorkspaceSchema | No
     scope = cast("Scope", request.scope)
     api = Api(perform, scope, request.headers.get("x-request-id", ""), of_page=True)
     try:
-        return await api.get(WorkspaceSchema, f"{LIST}/{found[1]}")
+        return await api.get(Workspace, f"{LIST}/{found[1]}")
     except Problem:
         return None
 

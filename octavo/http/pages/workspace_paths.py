@@ -1,8 +1,8 @@
 """The paths of workspaces, and the one that a page is about."""
 
 from octavo_rules.problems import NotFound
+from octavo_rules.schemas import Workspace, WorkspaceList
 
-from octavo.http.file_schemas import WorkspaceList, WorkspaceSchema
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME
 
@@ -14,12 +14,12 @@ def path_of(workspace_id: str) -> str:
     return f"{HOME}/{workspace_id}"
 
 
-async def workspace_of(visitor: Visitor, workspace_id: str) -> WorkspaceSchema:
+async def workspace_of(visitor: Visitor, workspace_id: str) -> Workspace:
     """Return a workspace of the visitor. Raises `NotFound`."""
-    return await visitor.api.get(WorkspaceSchema, f"{LIST}/{workspace_id}")
+    return await visitor.api.get(Workspace, f"{LIST}/{workspace_id}")
 
 
-async def listed_workspace(visitor: Visitor, workspace_id: str) -> WorkspaceSchema:
+async def listed_workspace(visitor: Visitor, workspace_id: str) -> Workspace:
     """Return a workspace of the visitor from the list, which a locked account can read, too."""
     after: str | None = None
     while True:

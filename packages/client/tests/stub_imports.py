@@ -16,6 +16,7 @@ RESULT: dict[str, Any] = {
     "notes": 3,
     "attachments": 1,
     "leftOut": {"settings": 2, "history": 0, "other": 1},
+    "cleaned": 0,
     "position": 4,
 }
 Failure = Callable[[], Awaitable[httpx.Response | None] | httpx.Response]

@@ -34,6 +34,7 @@ CHANGE: dict[str, Any] = {
 }
 FILE_DOCUMENT: dict[str, Any] = {
     "id": FILE,
+    "workspaceId": WORKSPACE,
     "path": "a.md",
     "kind": "note",
     "state": "live",

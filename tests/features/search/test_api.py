@@ -4,7 +4,7 @@ import pytest
 
 from octavo.features.search.api import SearchOperations
 from octavo.http.contract.assembly import contract_of
-from octavo.http.contract.contract_model import timestamp
+from octavo.http.contract.contract_model import timestamp, written_time
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.store import StoreFull
 from tests.fakes.notes_api import NOBODYS, Client, Json, NotesApi, account_id, refusal
@@ -81,7 +81,7 @@ async def test_last_change_restricts_the_results(api: NotesApi, reader: Client) 
     old = await api.note("old.md", "tide")
     api.sources.time += 3600
     await api.client("editor").post(api.files, {"path": "theirs.md", "text": "tide"})
-    between = timestamp(round(1000 * api.sources.time)).replace("Z", "%2B00:00")
+    between = written_time(timestamp(round(1000 * api.sources.time))).replace("Z", "%2B00:00")
     assert await paths(reader, f"{search}&changedSince={between}") == ["theirs.md"]
     assert await paths(reader, f"{search}&changedBefore={between}") == ["old.md"]
     for name, path in (("owner", "old.md"), ("editor", "theirs.md")):

@@ -7,12 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from octavo.http.contract.contract_model import LATEST, GivenTime, milliseconds_of, timestamp
+from octavo.http.contract.contract_model import (
+    LATEST,
+    GivenTime,
+    milliseconds_of,
+    timestamp,
+    written_time,
+)
 
 
 @given(st.integers(0, LATEST))
 def test_time_round_trips_in_rfc_3339(milliseconds: int) -> None:
-    expected = timestamp(milliseconds)
+    expected = written_time(timestamp(milliseconds))
     assert expected.endswith("Z")
     assert len(expected) == len("2026-01-31T12:00:00.000Z")
     assert milliseconds_of(datetime.fromisoformat(expected)) == milliseconds
@@ -30,12 +36,12 @@ def test_time_round_trips_in_rfc_3339(milliseconds: int) -> None:
 def test_time_without_a_notation_is_written_as_the_nearest(
     milliseconds: int, expected: str
 ) -> None:
-    assert timestamp(milliseconds) == expected
+    assert written_time(timestamp(milliseconds)) == expected
 
 
 def test_offset_from_utc_is_subtracted() -> None:
     given = datetime.fromisoformat("2026-01-31T12:00:00+01:00")
-    assert timestamp(milliseconds_of(given)) == "2026-01-31T11:00:00.000Z"
+    assert written_time(timestamp(milliseconds_of(given))) == "2026-01-31T11:00:00.000Z"
     assert given.astimezone(UTC).hour == 11
 
 
@@ -43,7 +49,7 @@ def test_offset_from_utc_is_subtracted() -> None:
 def test_time_of_a_request_is_read(text: str) -> None:
     times = TypeAdapter(GivenTime, config=ConfigDict(strict=True))
     for found in (times.validate_strings(text), times.validate_json(f'"{text}"')):
-        assert timestamp(milliseconds_of(found)) == "2026-01-31T11:00:00.000Z"
+        assert written_time(timestamp(milliseconds_of(found))) == "2026-01-31T11:00:00.000Z"
 
 
 @pytest.mark.parametrize("text", ["2026", "1769860800", "20260131", "2026-01-31", "12:00Z", ""])

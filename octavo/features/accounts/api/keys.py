@@ -4,6 +4,7 @@ from typing import Annotated
 
 from octavo_rules.identity import SCOPES, Scope, WorkspaceId
 from octavo_rules.problems import InvalidRequest, NotFound
+from octavo_rules.schemas import ApiKey, ApiKeyCreated
 from pydantic import Field
 
 from octavo.access.attempts import GRANTS
@@ -23,7 +24,6 @@ from octavo.http.contract.contract_model import (
     GivenTime,
     Identifier,
     Removed,
-    Timestamp,
     milliseconds_of,
     timestamp,
 )
@@ -62,35 +62,10 @@ class ApiKeyCreateInput(ContractModel):
     """The folder that the key is limited to, in exactly one workspace; null for all files."""
 
 
-class ApiKeySchema(ContractModel):
-    """A key, without its secret."""
-
-    id: Identifier
-    name: str
-    created_at: Timestamp
-    expires_at: Timestamp | None
-    """Null for never."""
-    last_used_at: Timestamp | None
-    """To the minute; null if it was never used."""
-    scopes: tuple[Scope, ...] | None
-    """What it may do; null for full access."""
-    workspace_ids: tuple[Identifier, ...] | None
-    """The workspaces that exist for it; null for all."""
-    folder: str | None
-    """The folder that it is limited to; null for all files."""
-
-
-class ApiKeyCreated(ApiKeySchema):
-    """A new key."""
-
-    secret: str = Field(repr=False)
-    """The secret that programs send as ``authorization: Bearer …``. It cannot be read again."""
-
-
 class ApiKeyList(ContractModel):
     """All keys, newest first."""
 
-    items: tuple[ApiKeySchema, ...]
+    items: tuple[ApiKey, ...]
 
 
 class KeyOperations:
@@ -150,7 +125,7 @@ class KeyOperations:
             at = [index for index, each in chosen if each in refusal.workspace_ids]
             errors = [(f"/workspaceIds/{index}", message) for index in at]
             raise InvalidRequest(errors=errors) from None
-        return ApiKeyCreated(**_schema(key).model_dump(), secret=secret)
+        return ApiKeyCreated(**dict(_schema(key)), secret=secret)
 
     @operation(
         id="revokeApiKey",
@@ -212,10 +187,10 @@ def _limits(body: ApiKeyCreateInput) -> AccessLimits | None:
     return AccessLimits(parse_scopes(body.scopes), chosen, body.folder)
 
 
-def _schema(key: StoredKey) -> ApiKeySchema:
+def _schema(key: StoredKey) -> ApiKey:
     limits = key.limits
     chosen = None if limits is None else limits.workspaces
-    return ApiKeySchema(
+    return ApiKey(
         id=key.key_id,
         name=key.name,
         created_at=timestamp(key.created_at),

@@ -5,16 +5,16 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 from unicodedata import normalize
 
-from octavo_rules.identity import READ, WRITE
+from octavo_rules.identity import READ, WRITE, WorkspaceId
 from octavo_rules.problems import Problem
+from octavo_rules.schemas import ApiKey, ApiKeyCreated, WorkspaceList
 from quart import Response
 
 from octavo.access.ports import Clock
-from octavo.features.accounts.api.keys import ApiKeyCreated, ApiKeyList, ApiKeySchema
+from octavo.features.accounts.api.keys import ApiKeyList
 from octavo.features.accounts.api.sessions import SessionList, SessionsEnded
 from octavo.features.accounts.rules.session import MAX_CHOSEN, MAX_KEYS
 from octavo.http.contract.contract_model import Removed
-from octavo.http.file_schemas import WorkspaceList
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import redirect, show
@@ -57,7 +57,7 @@ class KeyRow(NamedTuple):
         others: the number of further ones.
     """
 
-    key: ApiKeySchema
+    key: ApiKey
     access: str
     workspaces: Sequence[str]
     others: int
@@ -147,7 +147,7 @@ def _limits(given: Mapping[str, str]) -> dict[str, object] | FormErrors:
     return {"scopes": [scope], "workspaceIds": chosen or None, "folder": folder or None}
 
 
-def _row(key: ApiKeySchema, names: Mapping[str, str]) -> KeyRow:
+def _row(key: ApiKey, names: Mapping[WorkspaceId, str]) -> KeyRow:
     scope = "" if key.scopes is None else WRITE if WRITE in key.scopes else READ
     chosen = key.workspace_ids or ()
     known = [names[each] for each in chosen if each in names]

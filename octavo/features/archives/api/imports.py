@@ -4,8 +4,15 @@ import json
 from functools import partial
 from typing import Annotated, Literal
 
-from octavo_rules.identity import WRITE
+from octavo_rules.identity import WRITE, Position
 from octavo_rules.problems import NotFound
+from octavo_rules.schemas import (
+    Import,
+    ImportFailure,
+    ImportPart,
+    ImportWorkspaceResult,
+    StartedImport,
+)
 from pydantic import Field
 
 from octavo.access.workspaces import Access
@@ -22,14 +29,7 @@ from octavo.features.archives.worker.refusal import (
 from octavo.http.callers import caller_of
 from octavo.http.contract.bodies import BodyStream, json_body, raw_body
 from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import (
-    IN_PATH,
-    REMOVED,
-    WHOLE,
-    ContractModel,
-    Identifier,
-    Removed,
-)
+from octavo.http.contract.contract_model import IN_PATH, REMOVED, WHOLE, ContractModel, Removed
 from octavo.http.contract.operation import Security, operation
 from octavo.http.file_schemas import WorkspacePath
 from octavo.model.usage import StorageLimitReached, WriteLimitReached
@@ -47,71 +47,6 @@ class StartImportInput(ContractModel):
 
     size: Annotated[int, Field(ge=0), WHOLE] = 0
     """Its size in bytes, if it is known."""
-
-
-class StartedImportSchema(ContractModel):
-    """An import whose parts can be sent."""
-
-    import_id: Identifier
-    part_size: int
-    """Maximum size of a part, in bytes."""
-    max_parts: int
-
-
-class ImportWorkspaceResult(ContractModel):
-    """What an import made."""
-
-    notes: int
-    attachments: int
-    left_out: dict[str, int]
-    """How many files were left out, by kind: settings of programs, history of an export, other."""
-    cleaned: int
-    """How many files got a path without the hidden characters that it had in the archive; links to
-    them lead there.
-    """
-    position: int
-    """The position of the workspace after the import."""
-
-
-class ImportPartSchema(ContractModel):
-    """A part that was received."""
-
-    number: int
-    size: int
-    """In bytes."""
-    digest: str
-    """The SHA-256 digest of its bytes, hexadecimal."""
-
-
-class ImportFailureSchema(ContractModel):
-    """Why an import was refused."""
-
-    code: str
-    """The code of the problem."""
-    detail: str
-
-
-class ImportSchema(ContractModel):
-    """An import, and how far it is."""
-
-    import_id: Identifier
-    state: Literal["started", "running", "done", "failed"]
-    """``started`` means that parts can be sent, and the import completed; ``failed`` means the same
-    after a refusal.
-    """
-    parts: list[int]
-    """The numbers of the parts that were received; empty when it is done."""
-    received: list[ImportPartSchema]
-    """The same parts with their sizes and digests, so that an interrupted client sends the others;
-    empty unless the state is ``started``.
-    """
-    read: int
-    """Bytes of files that came in."""
-    total: int
-    """Bytes of all files; 0 until they are known."""
-    result: ImportWorkspaceResult | None
-    failure: ImportFailureSchema | None
-    """Null unless it failed."""
 
 
 class ImportPath(WorkspacePath):
@@ -155,12 +90,12 @@ class ImportOperations:
     )
     async def start_workspace_import(
         self, call: Call, path: WorkspacePath, body: StartImportInput
-    ) -> StartedImportSchema:
+    ) -> StartedImport:
         """Start an import."""
         caller = caller_of(call)
         workspace_id = await self._access.workspace(caller, path.workspace_id, "write")
         import_id = await self._imports.start(workspace_id, caller.account_id, body.size)
-        return StartedImportSchema(import_id=import_id, part_size=PART_SIZE, max_parts=MAX_PARTS)
+        return StartedImport(import_id=import_id, part_size=PART_SIZE, max_parts=MAX_PARTS)
 
     @operation(
         id="putImportPart",
@@ -182,16 +117,14 @@ class ImportOperations:
         time=TRANSFER_SECONDS,
         renews_time=True,
     )
-    async def put_import_part(
-        self, call: Call, path: PartPath, body: BodyStream
-    ) -> ImportPartSchema:
+    async def put_import_part(self, call: Call, path: PartPath, body: BodyStream) -> ImportPart:
         """Receive a part."""
         caller = caller_of(call)
         workspace_id = await self._access.workspace(caller, path.workspace_id, "write")
         part = await self._imports.receive_part(
             workspace_id, caller.account_id, path.import_id, path.number, body
         )
-        return ImportPartSchema(number=part.number, size=part.size, digest=part.digest)
+        return ImportPart(number=part.number, size=part.size, digest=part.digest)
 
     @operation(
         id="getWorkspaceImport",
@@ -204,7 +137,7 @@ class ImportOperations:
         scope=WRITE,
         problems=(NotFound,),
     )
-    async def get_workspace_import(self, call: Call, path: ImportPath) -> ImportSchema:
+    async def get_workspace_import(self, call: Call, path: ImportPath) -> Import:
         """Return an import of the caller."""
         caller = caller_of(call)
         workspace_id = await self._access.workspace(caller, path.workspace_id, "write")
@@ -263,7 +196,7 @@ class ImportOperations:
         return REMOVED
 
 
-def _import(found: StoredImport) -> ImportSchema:
+def _import(found: StoredImport) -> Import:
     state: Literal["started", "running", "done", "failed"] = "started"
     failure = None
     if found.result is not None:
@@ -272,16 +205,16 @@ def _import(found: StoredImport) -> ImportSchema:
         state = "running"
     elif found.failure is not None:
         state = "failed"
-        failure = ImportFailureSchema(**json.loads(found.failure))
-    return ImportSchema(
+        failure = ImportFailure(**json.loads(found.failure))
+    return Import(
         import_id=found.import_id,
         state=state,
-        parts=[each.number for each in found.parts],
-        received=[
-            ImportPartSchema(number=each.number, size=each.size, digest=digest_of_key(each.key))
+        parts=tuple(each.number for each in found.parts),
+        received=tuple(
+            ImportPart(number=each.number, size=each.size, digest=digest_of_key(each.key))
             for each in found.parts
             if state in ("started", "failed")
-        ],
+        ),
         read=found.bytes_read,
         total=found.total,
         result=None if found.result is None else _result(read_result(found.result)),
@@ -295,5 +228,5 @@ def _result(result: ImportResult) -> ImportWorkspaceResult:
         attachments=result.attachments,
         left_out=result.left_out,
         cleaned=result.cleaned,
-        position=result.position,
+        position=Position(result.position),
     )

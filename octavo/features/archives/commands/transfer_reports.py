@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from octavo_client import ClientError, ImportSummary, ProblemError
-from octavo_client.responses import WorkspaceInfo
+from octavo_client import ClientError, ImportSummary, ProblemError, WorkspaceInfo
 
 from octavo.cli.progress_values import counted
 from octavo.features.archives.worker.folder_archive import FolderListing

@@ -26,10 +26,10 @@ from octavo_client import (
     ProblemError,
     Retrying,
     WorkspaceClient,
+    WorkspaceInfo,
 )
 from octavo_client.exporting import ExportedFiles
 from octavo_client.importing import is_refusal
-from octavo_client.responses import WorkspaceInfo
 
 from octavo.access.entropy import system_random
 from octavo.cli.progress_values import Progress, Report

@@ -6,6 +6,7 @@ from typing import Annotated, NamedTuple
 from octavo_rules.identity import WRITE, Digest, FileId, WorkspaceId
 from octavo_rules.problems import InvalidRequest, NotFound
 from octavo_rules.refusal import InvalidContent
+from octavo_rules.schemas import AttachmentUploadResult, FileChange
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import MISSING
 
@@ -33,13 +34,12 @@ from octavo.http.contract.contract_model import (
     ChosenIdentifier,
     ContractModel,
     Identifier,
-    Timestamp,
     timestamp,
 )
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.reply import Reply
 from octavo.http.fields import PathText
-from octavo.http.file_schemas import FileChangeSchema, WorkspacePath
+from octavo.http.file_schemas import WorkspacePath
 from octavo.model.files.changeset import AttachImage
 from octavo.model.files.image import ObjectId, UnacceptableImage, UploadedImage, UploadMissing
 from octavo.model.image_limits import MAX_BYTES
@@ -113,23 +113,6 @@ _FORM = {
 }
 _DeclaredDigest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 _digests: TypeAdapter[str] = TypeAdapter(_DeclaredDigest)
-
-
-class AttachmentUploadResult(ContractModel):
-    """A temporary image, which becomes a file when it is attached."""
-
-    object_id: Identifier
-    digest: str
-    """The SHA-256 digest of the stored bytes, hexadecimal."""
-    size: int
-    """In bytes."""
-    media_type: str
-    width: int
-    height: int
-    frames: int
-    """1 for an image that does not move."""
-    expires_at: Timestamp
-    """It can be attached until then."""
 
 
 class ObjectPath(WorkspacePath):
@@ -255,7 +238,7 @@ class AttachmentOperations:
     )
     async def finalize_attachment(
         self, call: Call, path: ObjectPath, headers: IfMatch, body: FinalizeAttachmentInput
-    ) -> Reply[FileChangeSchema]:
+    ) -> Reply[FileChange]:
         """Attach an image."""
         workspace_id, object_id = path.workspace_id, path.object_id
         chosen = UNASSIGNED if body.file_id is MISSING else FileId(body.file_id)

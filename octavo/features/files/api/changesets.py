@@ -7,6 +7,7 @@ from typing import Annotated, Literal, assert_never
 from octavo_rules.changes import PurgeFile, SaveNote
 from octavo_rules.identity import READ, WRITE, Epoch, FileId, MutationId, RevisionId
 from octavo_rules.problems import InsufficientScope, InvalidRequest, NotFound
+from octavo_rules.schemas import ChangesetResult
 from pydantic import FailFast, Field, field_validator
 from pydantic_core import MISSING
 
@@ -41,7 +42,7 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.slices import converted
 from octavo.http.fields import MarkdownText, PathText
-from octavo.http.file_schemas import ChangesetResultSchema, WorkspacePath, changeset_result
+from octavo.http.file_schemas import WorkspacePath, changeset_result
 from octavo.http.sync_protocol import SyncProtocol, UnsupportedProtocol, check_protocol
 from octavo.model.files.changeset import (
     MAX_OPERATIONS,
@@ -54,13 +55,7 @@ from octavo.model.files.changeset import (
     first_repeated,
 )
 from octavo.model.files.image import ObjectId, UploadedImage, UploadMissing
-from octavo.model.refusal import (
-    FileExists,
-    FileLive,
-    FilePurged,
-    MutationReused,
-    TooManyFiles,
-)
+from octavo.model.refusal import FileExists, FileLive, FilePurged, MutationReused, TooManyFiles
 from octavo.store import Store
 from octavo.store.queries.changesets import receipts
 from octavo.store.queries.files import head_paths
@@ -217,7 +212,7 @@ class ChangesetOperations:
     )
     async def push_changeset(
         self, call: Call, path: WorkspacePath, headers: SyncProtocol, body: ChangesetInput
-    ) -> ChangesetResultSchema:
+    ) -> ChangesetResult:
         """Push a changeset."""
         check_protocol(headers)
         if caller_of(call).limits is not None and any(
@@ -294,7 +289,7 @@ class ChangesetOperations:
         confinable=True,
         problems=(NotFound,),
     )
-    async def get_receipt(self, call: Call, path: MutationPath) -> ChangesetResultSchema:
+    async def get_receipt(self, call: Call, path: MutationPath) -> ChangesetResult:
         """Return a receipt."""
         access, mutation_id = self._submitter.access, path.mutation_id
         workspace_id, within = await access.visible(caller_of(call), path.workspace_id)

@@ -14,6 +14,7 @@ from octavo_rules.refusal import (
     EpochMismatch,
     InvalidContent,
 )
+from octavo_rules.schemas import FileChange
 from pydantic_core import MISSING
 
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter, expected_heads
@@ -30,7 +31,7 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.reply import Reply
 from octavo.http.fields import ExpectedHead, MarkdownText, PathText
-from octavo.http.file_schemas import FileChangeSchema, WorkspacePath, file_change
+from octavo.http.file_schemas import WorkspacePath, file_change
 from octavo.http.refusals import WorkspaceBusy
 from octavo.model.etag import entity_tag
 from octavo.model.files.changeset import (
@@ -162,7 +163,7 @@ class FileOperations:
     )
     async def create_file(
         self, call: Call, path: WorkspacePath, body: CreateFileInput
-    ) -> Reply[FileChangeSchema]:
+    ) -> Reply[FileChange]:
         """Create a note."""
         content = await self._written.content(body.text)
         if body.file_id is not MISSING:
@@ -194,7 +195,7 @@ class FileOperations:
     )
     async def update_file(
         self, call: Call, path: FilePath, headers: IfMatch, body: UpdateFileInput
-    ) -> Reply[FileChangeSchema]:
+    ) -> Reply[FileChange]:
         """Update a file."""
         if body.text is MISSING and body.path is MISSING:
             raise InvalidRequest(errors=[("", "Give text, path, or both.")])
@@ -223,9 +224,7 @@ class FileOperations:
         headers=ETAG,
         problems=(*COMMON_PROBLEMS, *HEAD_PROBLEMS),
     )
-    async def delete_file(
-        self, call: Call, path: FilePath, headers: IfMatch
-    ) -> Reply[FileChangeSchema]:
+    async def delete_file(self, call: Call, path: FilePath, headers: IfMatch) -> Reply[FileChange]:
         """Delete a file."""
         delete = DeleteFile(path.file_id, expected_heads(headers.if_match))
         return await self._push(call, path, delete, MISSING)
@@ -253,7 +252,7 @@ class FileOperations:
     )
     async def restore_file(
         self, call: Call, path: FilePath, headers: IfMatch, body: RestoreFileInput
-    ) -> Reply[FileChangeSchema]:
+    ) -> Reply[FileChange]:
         """Restore a file; ``if-match`` names its head, which may be the one that deleted it."""
         file_id, heads = path.file_id, expected_heads(headers.if_match)
         if body.rewrite_links and body.path is MISSING:
@@ -292,7 +291,7 @@ class FileOperations:
     )
     async def purge_file(
         self, call: Call, path: FilePath, body: PurgeFileInput
-    ) -> Reply[FileChangeSchema]:
+    ) -> Reply[FileChange]:
         """Purge a file."""
         return await self._push(call, path, PurgeFile(path.file_id), body.mutation_id)
 
@@ -303,7 +302,7 @@ class FileOperations:
         change: ChangeOperation,
         mutation_id: str | MISSING,
         requested: ChangeOperation | None = None,
-    ) -> Reply[FileChangeSchema]:
+    ) -> Reply[FileChange]:
         receipt = await self._submitter.push(
             call,
             path.workspace_id,
@@ -314,7 +313,7 @@ class FileOperations:
         return changed(receipt)
 
 
-def changed(receipt: Receipt) -> Reply[FileChangeSchema]:
+def changed(receipt: Receipt) -> Reply[FileChange]:
     """Return the response to a change of one file, which is the first outcome of ``receipt``.
 
     The outcomes of notes whose links were updated follow it.

@@ -7,6 +7,14 @@ from typing import Annotated, Literal, NamedTuple
 
 from octavo_rules.identity import READ, FileId, Position, ProgramNumber, RevisionId, WorkspaceId
 from octavo_rules.problems import InvalidRequest, NotFound
+from octavo_rules.schemas import (
+    FileList,
+    ListedRevision,
+    ReadFiles,
+    RevisionClient,
+    RevisionList,
+    WorkspaceFile,
+)
 from pydantic import Field
 
 from octavo.actors.workspace.current_files import MAX_BYTES as MAX_CACHED_BYTES
@@ -31,14 +39,11 @@ from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import IN_PATH, ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.paging import ListPage, PageQuery, cursor, read_cursor, split_page
+from octavo.http.contract.paging import PageQuery, cursor, read_cursor, split_page
 from octavo.http.contract.reply import NotModified, Reply, encoded_json
 from octavo.http.contract.slices import converted
 from octavo.http.fields import FolderPath
 from octavo.http.file_schemas import (
-    ListedFileSchema,
-    RevisionDocument,
-    WorkspaceFile,
     WorkspacePath,
     listed_file,
     note_document,
@@ -86,10 +91,6 @@ class ListQuery(PageQuery):
     """
 
 
-class FileList(ListPage[ListedFileSchema]):
-    """A page of files, in the requested order."""
-
-
 def without_new_round(page: FileList) -> FileList:
     """Return a page of the order ``recent`` as the last one, if the next one begins at the top.
 
@@ -111,28 +112,6 @@ def _place(given: str | None) -> RecentPlace | None:
     )
 
 
-class RevisionClient(ContractModel):
-    """A program that made a revision by the MCP endpoint."""
-
-    id: str
-    """Its client id: undoClientChanges undoes what it did."""
-    name: str
-    """How it called itself then; nobody has verified it."""
-
-
-class ListedRevision(RevisionDocument):
-    """A revision, and who made it."""
-
-    author_name: str | None
-    """The present display name of the author; null for a removed account."""
-    client: RevisionClient | None
-    """The program that made it for the author; null for any other origin than ``mcp``."""
-
-
-class RevisionList(ListPage[ListedRevision]):
-    """A page of revisions, newest first."""
-
-
 class RevisionPath(FilePath):
     """A revision of a file."""
 
@@ -148,15 +127,6 @@ class ReadFilesInput(ContractModel):
     """Revisions, including those of deleted files."""
     content: Literal["text", "full"] = "text"
     """``full`` includes the documents of the files."""
-
-
-class ReadFilesSchema(ContractModel):
-    """The files and revisions found."""
-
-    items: list[WorkspaceFile]
-    """In the order of the request, files before revisions."""
-    missing: list[Identifier]
-    """Ids of deleted, purged or unknown files, and of unknown revisions."""
 
 
 class TextResponse(NamedTuple):
@@ -300,7 +270,7 @@ class ReadingOperations:
         found = await self._store.read_much(script)
         page, following = split_page(found, query.limit, lambda each: (each.path, each.file_id))
         items = await converted(page, partial(listed_file, workspace_id))
-        return FileList(items=items, next=following)
+        return FileList(items=tuple(items), next=following)
 
     async def _recent(
         self, workspace_id: WorkspaceId, query: ListQuery, within: Confinement | None
@@ -310,7 +280,7 @@ class ReadingOperations:
         page, following = await self._store.read_much(script)
         items = await converted(page, partial(listed_file, workspace_id))
         after = None if following is None else cursor(*map(str, following))
-        return FileList(items=items, next=after)
+        return FileList(items=tuple(items), next=after)
 
     @operation(
         id="listRevisions",
@@ -345,7 +315,7 @@ class ReadingOperations:
             )
             for each in page
         ]
-        return RevisionList(items=items, next=following)
+        return RevisionList(items=tuple(items), next=following)
 
     @operation(
         id="getRevision",
@@ -389,9 +359,7 @@ class ReadingOperations:
         body=json_body(ReadFilesInput, limit=_LONGEST_BODY),
         reads=True,
     )
-    async def read_files(
-        self, call: Call, path: WorkspacePath, body: ReadFilesInput
-    ) -> ReadFilesSchema:
+    async def read_files(self, call: Call, path: WorkspacePath, body: ReadFilesInput) -> ReadFiles:
         """Return the files and revisions that exist."""
         workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         await self._metering.admit(call)
@@ -425,7 +393,7 @@ class ReadingOperations:
             whole, partial(_whole, workspace_id), lambda each: amount_of_file(each).size
         )
         items += [workspace_file(workspace_id, each) for each in revisions]
-        return ReadFilesSchema(items=items, missing=missing)
+        return ReadFiles(items=tuple(items), missing=tuple(missing))
 
 
 async def _reserve(call: Call, size: int) -> None:

@@ -6,6 +6,7 @@ from octavo_rules.documents.document import NOTHING
 from octavo_rules.documents.state_vector import LONG_BYTES, NO_CLIENTS, read_state_vector
 from octavo_rules.identity import WRITE, Epoch, FileId, WorkspaceId
 from octavo_rules.refusal import DocumentTooLarge
+from octavo_rules.schemas import NoteSave
 from pydantic_core import MISSING
 
 from octavo.actors.workspace.messages import HeadOf
@@ -25,7 +26,7 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, GivenBytes, Identifier
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.reply import Reply
-from octavo.http.file_schemas import NoteSaveSchema, note_save
+from octavo.http.file_schemas import note_save
 from octavo.model.etag import entity_tag
 from octavo.model.refusal import MutationReused
 from octavo.model.usage import Amount
@@ -76,9 +77,7 @@ class SaveOperations:
         ),
         body=json_body(SaveNoteInput, limit=LONGEST_CHANGE, too_large=DocumentTooLarge),
     )
-    async def save_note(
-        self, call: Call, path: FilePath, body: SaveNoteInput
-    ) -> Reply[NoteSaveSchema]:
+    async def save_note(self, call: Call, path: FilePath, body: SaveNoteInput) -> Reply[NoteSave]:
         """Save a note."""
         workspace_id, file_id = path.workspace_id, path.file_id
         vector = NO_CLIENTS if body.state_vector is MISSING else body.state_vector

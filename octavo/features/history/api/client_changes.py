@@ -6,6 +6,7 @@ from typing import Annotated
 
 from octavo_rules.identity import READ, WRITE, AccountId, Digest, MutationId, WorkspaceId
 from octavo_rules.problems import InvalidRequest, NotFound
+from octavo_rules.schemas import ChangesetResult, FileChange
 from pydantic import Field
 from pydantic_core import MISSING
 
@@ -43,14 +44,10 @@ from octavo.http.contract.contract_model import (
     Timestamp,
     milliseconds_of,
     timestamp,
+    written_time,
 )
 from octavo.http.contract.operation import Security, operation
-from octavo.http.file_schemas import (
-    ChangesetResultSchema,
-    FileChangeSchema,
-    WorkspacePath,
-    changeset_result,
-)
+from octavo.http.file_schemas import WorkspacePath, changeset_result
 from octavo.http.refusals import WorkspaceBusy
 from octavo.model.files.receipt import Receipt
 from octavo.model.refusal import MutationReused, TooManyFiles, UnrenderableNote
@@ -150,10 +147,10 @@ class UndoOutlookSchema(ContractModel):
     kept: list[KeptFileSchema]
 
 
-class UndoResult(ChangesetResultSchema):
+class UndoResult(ChangesetResult):
     """The result of an undo."""
 
-    changes: list[FileChangeSchema]
+    changes: tuple[FileChange, ...]
     """Empty when nothing was left to undo; then no position is used."""
     kept: list[KeptFileSchema]
     """The files that were left as they are. Sent again, an undo names those that it would leave
@@ -290,7 +287,7 @@ class ClientChangeOperations:
         except HistoryPruned as pruned:
             message = (
                 "Earlier revisions may have been removed: give a time after "
-                f"{timestamp(pruned.offered)}."
+                f"{written_time(timestamp(pruned.offered))}."
             )
             raise InvalidRequest(errors=[(pointer, message)]) from None
 

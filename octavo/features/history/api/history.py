@@ -8,6 +8,7 @@ from typing import Annotated, Literal, NamedTuple
 from octavo_rules.identity import READ, FileId, Position, RevisionId, WorkspaceId
 from octavo_rules.problems import NotFound
 from octavo_rules.refusal import InvalidContent
+from octavo_rules.schemas import DiffHunk, DiffLine, DiffPiece, RevisionDiff
 from pydantic import Field
 from pydantic_core import to_json
 
@@ -29,7 +30,7 @@ from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS
 from octavo.http.contract.reply import EncodedJson, encoded_json
-from octavo.http.file_schemas import RevisionDocument, revision_document
+from octavo.http.file_schemas import revision_document
 from octavo.model.files.confinement import Confinement
 from octavo.model.refusal import FilePurged
 from octavo.store import Store
@@ -64,48 +65,6 @@ class DiffQuery(ContractModel):
     """Number of unchanged lines around each change."""
     limit: Annotated[int, Field(ge=1, le=MOST_LISTED), IN_DIGITS] | None = None
     """Maximum number of lines or pieces; by default all are returned."""
-
-
-class DiffLineSchema(ContractModel):
-    """A line, including its line feed if it has one."""
-
-    kind: Literal["context", "added", "removed"]
-    text: str
-
-
-class DiffHunkSchema(ContractModel):
-    """Changed lines with their context."""
-
-    old_start: int
-    """The number of its first line in the old text, from 1; if it has none, of the line before."""
-    old_lines: int
-    new_start: int
-    new_lines: int
-    lines: list[DiffLineSchema]
-
-
-class DiffPieceSchema(ContractModel):
-    """A piece of text that is in both texts, or in one of them."""
-
-    kind: Literal["equal", "added", "removed"]
-    text: str
-
-
-class RevisionDiff(ContractModel):
-    """The changes from one revision to the other."""
-
-    old: RevisionDocument | None
-    """Null when ``new`` is the first revision: everything was added."""
-    new: RevisionDocument
-    unified: str | None
-    """By lines: a unified diff for the program patch; empty for equal texts, null if it is cut."""
-    hunks: list[DiffHunkSchema] | None
-    """By lines: the same, structured."""
-    words: list[DiffPieceSchema] | None
-    """By words: the equal and added pieces form the new text, the equal and removed ones the old.
-    """
-    cut: bool
-    """Whether there are more lines or pieces than ``limit``."""
 
 
 class _SeenFile(NamedTuple):
@@ -221,18 +180,18 @@ def _compare(
     if query.by == "words":
         pieces = words(before, after)
         if query.limit is None:
-            empty = found.model_copy(update={"words": []})
+            empty = found.model_copy(update={"words": ()})
             return _with_list(encoded_json(empty), b"words", _listed(pieces))
         cut, shown = len(pieces) > query.limit, map(_piece, pieces[: query.limit])
-        return found.model_copy(update={"words": [*shown], "cut": cut})
+        return found.model_copy(update={"words": tuple(shown), "cut": cut})
     names = "/dev/null" if old is None else f"a/{old.revision.path}", f"b/{new.revision.path}"
     if query.limit is None:
         hunks = unified(before, after, context=query.context)
-        empty = found.model_copy(update={"unified": unified_text(hunks, *names), "hunks": []})
+        empty = found.model_copy(update={"unified": unified_text(hunks, *names), "hunks": ()})
         return _with_list(encoded_json(empty), b"hunks", b",".join(map(_encoded_hunk, hunks)))
     first = first_hunks(before, after, query.limit, context=query.context)
     text = None if first.cut else unified_text(first.hunks, *names)
-    update = {"unified": text, "hunks": [*map(_hunk, first.hunks)], "cut": first.cut}
+    update = {"unified": text, "hunks": tuple(map(_hunk, first.hunks)), "cut": first.cut}
     return found.model_copy(update=update)
 
 
@@ -253,17 +212,17 @@ def _listed(items: Sequence[ChangedLine | ChangedPiece]) -> bytes:
     return b",".join(to_json([each._asdict() for each in batch])[1:-1] for batch in batches)
 
 
-def _piece(piece: ChangedPiece) -> DiffPieceSchema:
-    return DiffPieceSchema.model_construct(kind=piece.kind, text=piece.text)
+def _piece(piece: ChangedPiece) -> DiffPiece:
+    return DiffPiece.model_construct(kind=piece.kind, text=piece.text)
 
 
-def _hunk(hunk: ChangedHunk) -> DiffHunkSchema:
-    return DiffHunkSchema.model_construct(
+def _hunk(hunk: ChangedHunk) -> DiffHunk:
+    return DiffHunk.model_construct(
         old_start=hunk.old_start,
         old_lines=hunk.old_lines,
         new_start=hunk.new_start,
         new_lines=hunk.new_lines,
-        lines=[
-            DiffLineSchema.model_construct(kind=each.kind, text=each.text) for each in hunk.lines
-        ],
+        lines=tuple(
+            DiffLine.model_construct(kind=each.kind, text=each.text) for each in hunk.lines
+        ),
     )

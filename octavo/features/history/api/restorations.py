@@ -27,6 +27,7 @@ from octavo.http.contract.contract_model import (
     Timestamp,
     milliseconds_of,
     timestamp,
+    written_time,
 )
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS, ListPage, PageQuery, read_cursor, split_page
@@ -328,7 +329,7 @@ def _explained(pointer: str) -> Iterator[None]:
     try:
         yield
     except HistoryPruned as pruned:
-        message = _NOT_KEPT.format(timestamp(pruned.offered))
+        message = _NOT_KEPT.format(written_time(timestamp(pruned.offered)))
         raise InvalidRequest(errors=[(f"{pointer}/moment", message)]) from None
     except PositionUnknown:
         raise InvalidRequest(errors=[(f"{pointer}/position", _NOT_REACHED)]) from None

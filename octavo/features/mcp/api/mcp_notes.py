@@ -5,9 +5,17 @@ from typing import TypeVar
 
 from octavo_rules.identity import RevisionId
 from octavo_rules.problems import NotFound, Problem
+from octavo_rules.schemas import (
+    FeedPage,
+    FileChange,
+    FileLinks,
+    FileList,
+    RevisionList,
+    SearchResults,
+    WorkspaceFile,
+    WorkspaceList,
+)
 
-from octavo.features.files.api.reading import FileList, RevisionList
-from octavo.features.links.api import FileLinksSchema
 from octavo.features.mcp.notes import (
     Changes,
     EntryPage,
@@ -21,10 +29,8 @@ from octavo.features.mcp.notes import (
     SearchHit,
     WorkspaceEntry,
 )
-from octavo.features.search.api import SearchResults
-from octavo.features.sync.api import FeedPageSchema
+from octavo.http.contract.contract_model import written_time
 from octavo.http.contract.in_process import Api, Performed, typed
-from octavo.http.file_schemas import FileChangeSchema, WorkspaceFile, WorkspaceList
 from octavo.model.etag import entity_tag
 
 T = TypeVar("T")
@@ -61,7 +67,9 @@ class NotesOfApi:
         path = f"/api/workspaces/{workspace_id}/files"
         page = await self._get(FileList, path, prefix=prefix, after=after, limit=str(limit))
         found = [
-            ListedNote(each.id, each.path, each.head.id, each.head.size, each.head.created_at)
+            ListedNote(
+                each.id, each.path, each.head.id, each.head.size, written_time(each.head.created_at)
+            )
             for each in page.items
             if each.kind == "note"
         ]
@@ -91,7 +99,7 @@ class NotesOfApi:
     ) -> EntryPage[NoteBackLink]:
         """Return the incoming links of getLinks."""
         path = f"{_file(workspace_id, file_id)}/links"
-        page = await self._get(FileLinksSchema, path, after=after, limit=str(limit))
+        page = await self._get(FileLinks, path, after=after, limit=str(limit))
         found = [
             NoteBackLink(each.file_id, each.path, each.title, each.target, each.heading)
             for each in page.incoming
@@ -101,7 +109,7 @@ class NotesOfApi:
     async def changes(self, workspace_id: str, after: int, limit: int) -> Changes:
         """Return getFeed, without texts."""
         path = f"/api/workspaces/{workspace_id}/feed"
-        page = await self._get(FeedPageSchema, path, after=str(after), limit=str(limit))
+        page = await self._get(FeedPage, path, after=str(after), limit=str(limit))
         found = [
             RecentChange(
                 each.position,
@@ -110,7 +118,7 @@ class NotesOfApi:
                 each.kind == "note",
                 each.state,
                 each.revision_id,
-                each.changed_at,
+                written_time(each.changed_at),
             )
             for each in page.entries
         ]
@@ -130,7 +138,7 @@ class NotesOfApi:
                 each.author_name,
                 each.origin,
                 None if each.client is None else each.client.name,
-                each.created_at,
+                written_time(each.created_at),
             )
             for each in page.items
         ]
@@ -202,9 +210,11 @@ def _file(workspace_id: str, file_id: str) -> str:
 def _content(file: WorkspaceFile) -> NoteContent:
     if file.text is None or file.path is None:
         raise NotesRefused(NotFound.code, "This file is not a note: it has no text.", {})
-    return NoteContent(file.id, file.path, file.head.id, file.head.created_at, file.text)
+    return NoteContent(
+        file.id, file.path, file.head.id, written_time(file.head.created_at), file.text
+    )
 
 
 def _changed(performed: Performed) -> NoteChange:
-    changed = typed(FileChangeSchema, performed.result)
+    changed = typed(FileChange, performed.result)
     return NoteChange(changed.file_id, changed.path, changed.revision.id, changed.outcome)

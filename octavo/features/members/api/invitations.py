@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 from octavo_rules.identity import WorkspaceId
 from octavo_rules.problems import InvalidRequest, NotFound
+from octavo_rules.schemas import Workspace
 from pydantic import Field
 
 from octavo.access.attempts import GRANTS
@@ -30,7 +31,7 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.fields import EmailAddress
-from octavo.http.file_schemas import WorkspacePath, WorkspaceSchema, workspace_document
+from octavo.http.file_schemas import WorkspacePath, workspace_document
 from octavo.model import workspace
 from octavo.model.access.account import Address, Role, parse_address
 from octavo.model.workspace import AlreadyMember
@@ -212,7 +213,7 @@ class InvitationOperations:
         body=json_body(InvitationToken, limit=_LONGEST_BODY),
         finish_when_client_leaves=True,
     )
-    async def accept_invitation(self, call: Call, body: InvitationToken) -> WorkspaceSchema:
+    async def accept_invitation(self, call: Call, body: InvitationToken) -> Workspace:
         """Join a workspace."""
         account_id = caller_of(call).account_id
         joined = await self._invitations.accept(account_id, body.token, client=call.client)

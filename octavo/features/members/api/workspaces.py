@@ -6,6 +6,8 @@ from typing import Annotated
 import trio
 from octavo_rules.identity import READ, WorkspaceId
 from octavo_rules.problems import InvalidRequest, NotFound
+from octavo_rules.schemas import Workspace as WorkspaceSchema
+from octavo_rules.schemas import WorkspaceList
 from pydantic import Field
 
 from octavo.access.workspaces import Access
@@ -16,12 +18,7 @@ from octavo.http.contract.contract_model import REMOVED, ContractModel, Removed
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.paging import PageQuery, read_cursor, split_page
 from octavo.http.fields import label
-from octavo.http.file_schemas import (
-    WorkspaceList,
-    WorkspacePath,
-    WorkspaceSchema,
-    workspace_document,
-)
+from octavo.http.file_schemas import WorkspacePath, workspace_document
 from octavo.model.label import parse_label
 from octavo.model.workspace import LONGEST_NAME, Workspace
 from octavo.store import Store
@@ -91,7 +88,7 @@ class WorkspaceOperations:
             script = workspaces.chosen_of(caller.account_id, rest)
         found = await self._store.read(script)
         page, following = split_page(found, query.limit, lambda each: (each.workspace_id,))
-        return WorkspaceList(items=[workspace_document(each) for each in page], next=following)
+        return WorkspaceList(items=tuple(map(workspace_document, page)), next=following)
 
     @operation(
         id="createWorkspace",

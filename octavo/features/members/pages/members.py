@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping
 
 from octavo_rules.problems import Forbidden, NotFound, Problem
+from octavo_rules.schemas import Workspace
 from quart import Response
 
 from octavo.features.members.api.invitations import InvitationCreated, InvitationList
 from octavo.features.members.api.members import MemberList, MemberSchema
 from octavo.http.contract.contract_model import Removed
-from octavo.http.file_schemas import WorkspaceSchema
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, redirect, show
@@ -135,7 +135,7 @@ async def _role(
 
 async def _removal(
     visitor: Visitor,
-    workspace: WorkspaceSchema,
+    workspace: Workspace,
     account_id: str,
     trouble: FormErrors | None = None,
 ) -> Response:
@@ -159,7 +159,7 @@ async def _member(visitor: Visitor, workspace_id: str, account_id: str) -> Membe
     raise NotFound
 
 
-async def _is_sole_owner(visitor: Visitor, workspace: WorkspaceSchema) -> bool:
+async def _is_sole_owner(visitor: Visitor, workspace: Workspace) -> bool:
     if workspace.role != "owner":
         return False
     members = await _every(visitor, workspace.id)

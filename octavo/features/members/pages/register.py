@@ -5,12 +5,12 @@ from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 from octavo_rules.problems import ConsentRequired, NotFound, Problem
+from octavo_rules.schemas import Workspace
 from quart import Response, request
 
 from octavo.features.legal.api import required_documents
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
 from octavo.features.members.rules import InvitedInto
-from octavo.http.file_schemas import WorkspaceSchema
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, redirect, show
@@ -135,7 +135,7 @@ def add_register_pages(
         token = visitor.given.get("invitation", "")
         path = "/api/invitations/accept"
         try:
-            joined = await visitor.api.send(WorkspaceSchema, "POST", path, {"token": token})
+            joined = await visitor.api.send(Workspace, "POST", path, {"token": token})
         except NotFound as problem:
             trouble = FormErrors(problem.status, NOT_JOINED, code=problem.code)
         except Problem as problem:
@@ -178,7 +178,7 @@ def add_register_pages(
         )
 
 
-async def _membership(visitor: Visitor, workspace_id: str) -> WorkspaceSchema | None:
+async def _membership(visitor: Visitor, workspace_id: str) -> Workspace | None:
     """Return a workspace if the visitor is a member already."""
     try:
         return await workspace_of(visitor, workspace_id)

@@ -1,10 +1,10 @@
 """Workspaces: create, rename and delete them, and leave."""
 
 from octavo_rules.problems import Forbidden, NotFound, Problem, TemporaryProblem
+from octavo_rules.schemas import Workspace, WorkspaceList
 from quart import Response
 
 from octavo.http.contract.contract_model import Removed
-from octavo.http.file_schemas import WorkspaceList, WorkspaceSchema
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, redirect, show
@@ -23,7 +23,7 @@ def add_workspace_pages(site: PageRegistry) -> None:
     async def create(visitor: Visitor) -> Response:
         body = {"name": visitor.given.get("name", "")}
         try:
-            made = await visitor.api.send(WorkspaceSchema, "POST", LIST, body)
+            made = await visitor.api.send(Workspace, "POST", LIST, body)
         except Problem as problem:
             return await _list(visitor, form_errors_of(problem))
         return redirect(path_of(made.id), "workspace-created")
@@ -37,7 +37,7 @@ def add_workspace_pages(site: PageRegistry) -> None:
         body = {"name": visitor.given.get("name", "")}
         path = f"{LIST}/{workspace_id}"
         try:
-            await visitor.api.send(WorkspaceSchema, "PUT", path, body)
+            await visitor.api.send(Workspace, "PUT", path, body)
         except NotFound:
             raise
         except Problem as problem:
@@ -81,7 +81,7 @@ async def _list(visitor: Visitor, trouble: FormErrors | None = None) -> Response
     )
 
 
-async def _exportable(visitor: Visitor, workspace: WorkspaceSchema) -> bool:
+async def _exportable(visitor: Visitor, workspace: Workspace) -> bool:
     if not grants(workspace.role, "own"):
         return False
     try:
@@ -94,14 +94,14 @@ async def _exportable(visitor: Visitor, workspace: WorkspaceSchema) -> bool:
 
 
 async def _settings(
-    visitor: Visitor, workspace: WorkspaceSchema, trouble: FormErrors | None = None
+    visitor: Visitor, workspace: Workspace, trouble: FormErrors | None = None
 ) -> Response:
     given = visitor.given or {"name": workspace.name}
     return await show("workspaces/settings.html", trouble=trouble, workspace=workspace, given=given)
 
 
 async def _deletion(
-    workspace: WorkspaceSchema,
+    workspace: Workspace,
     trouble: FormErrors | None = None,
     given: object = None,
 ) -> Response:

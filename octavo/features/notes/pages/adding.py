@@ -6,12 +6,10 @@ from itertools import islice
 from typing import TypeVar
 
 from octavo_rules.problems import BodyTooLarge, Problem
+from octavo_rules.schemas import AttachmentUploadResult, FileChange, FileList
 
-from octavo.features.files.api.attachments import AttachmentUploadResult
-from octavo.features.files.api.reading import FileList
 from octavo.features.notes.pages.frame import NotePages
 from octavo.http.contract.in_process import typed
-from octavo.http.file_schemas import FileChangeSchema
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.forms import SentFile
 from octavo.http.pages.page_registry import Visitor
@@ -31,7 +29,7 @@ T = TypeVar("T")
 
 async def add_image(
     pages: NotePages, visitor: Visitor, workspace_id: str
-) -> FileChangeSchema | FormErrors:
+) -> FileChange | FormErrors:
     """Add the image of a form to a workspace; return its file, or why it was refused."""
     image = chosen_image(visitor)
     if image is None:
@@ -54,7 +52,7 @@ def chosen_image(visitor: Visitor) -> SentFile | None:
 
 async def _uploaded(
     pages: NotePages, visitor: Visitor, workspace_id: str, image: SentFile, name: str
-) -> FileChangeSchema:
+) -> FileChange:
     upload = await visitor.api.send_file(
         AttachmentUploadResult,
         f"{LIST}/{workspace_id}/attachments",
@@ -65,9 +63,9 @@ async def _uploaded(
     )
     place = f"{LIST}/{workspace_id}/attachments/{upload.object_id}/finalize"
 
-    async def finalize(target: str) -> FileChangeSchema:
+    async def finalize(target: str) -> FileChange:
         made = await visitor.api.call("POST", place, {"path": target})
-        return typed(FileChangeSchema, made.result)
+        return typed(FileChange, made.result)
 
     return await at_free_path(pages, visitor, workspace_id, ATTACHMENTS + name, finalize)
 

@@ -4,10 +4,10 @@ from urllib.parse import quote
 
 from octavo_rules.identity import RevisionId
 from octavo_rules.problems import NotFound, Problem
+from octavo_rules.schemas import FileChange, FileLinks, FileList, ListedRevision
 from quart import Response
 
-from octavo.features.files.api.reading import FileList, ListedRevision, without_new_round
-from octavo.features.links.api import FileLinksSchema
+from octavo.features.files.api.reading import without_new_round
 from octavo.features.notes.pages.frame import (
     NOUNS,
     NotePages,
@@ -19,7 +19,6 @@ from octavo.features.notes.pages.frame import (
     writable,
 )
 from octavo.features.notes.pages.reading import live_file, newest
-from octavo.http.file_schemas import FileChangeSchema
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect
@@ -154,7 +153,7 @@ def add_deletion_pages(pages: NotePages) -> None:
         workspace = await writable(visitor, workspace_id)
         head = await _deleted(visitor, workspace_id, file_id)
         place = f"{file_path(workspace.id, file_id)}/purge"
-        await visitor.api.send(FileChangeSchema, "POST", place, {})
+        await visitor.api.send(FileChange, "POST", place, {})
         return redirect(f"{path_of(workspace.id)}/deleted", f"{NOUNS[head.kind]}-erased")
 
 
@@ -174,7 +173,7 @@ async def _linking(visitor: Visitor, workspace_id: str, file_id: str) -> int | N
     """Return how many links lead to a note, at most 100; None while they are not indexed."""
     try:
         found = await visitor.api.get(
-            FileLinksSchema, f"{file_path(workspace_id, file_id)}/links", limit=_LINKS
+            FileLinks, f"{file_path(workspace_id, file_id)}/links", limit=_LINKS
         )
     except NotFound:
         raise

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from octavo_rules.merge import merge, shared
+from octavo_rules.schemas import DiffHunk, DiffLine, WorkspaceFile
 
-from octavo.features.history.api.history import DiffHunkSchema, DiffLineSchema
 from octavo.features.history.rules.revision_diff import (
     ChangedLine,
     ChangedPiece,
@@ -13,7 +13,6 @@ from octavo.features.history.rules.revision_diff import (
     words,
 )
 from octavo.features.notes.rules.conflict_view import ConflictView, conflict_views
-from octavo.http.file_schemas import WorkspaceFile
 
 _LONGEST_SHOWN = 160
 """Characters of unchanged text that are shown around a change."""
@@ -98,32 +97,32 @@ def _begin_of(text: str) -> tuple[str, bool]:
     return f"{text[:LONGEST_CHANGE]} …\n", True
 
 
-def without_line_ends(hunks: Sequence[DiffHunkSchema]) -> list[DiffHunkSchema]:
+def without_line_ends(hunks: Sequence[DiffHunk]) -> list[DiffHunk]:
     """Return the hunks without the changes that only end the last line of a text, or don't."""
     found = []
     for each in hunks:
         given = [ChangedLine(line.kind, line.text) for line in each.lines]
-        lines = [DiffLineSchema(kind=kind, text=text) for kind, text in ended_alike(given)]
+        lines = tuple(DiffLine(kind=kind, text=text) for kind, text in ended_alike(given))
         if any(line.kind != "context" for line in lines):
             found.append(each.model_copy(update={"lines": lines}))
     return found
 
 
-def cut(hunks: Sequence[DiffHunkSchema]) -> tuple[list[DiffHunkSchema], bool]:
+def cut(hunks: Sequence[DiffHunk]) -> tuple[list[DiffHunk], bool]:
     """Return the hunks as far as they are shown, and whether that is not all.
 
     The end of long lines is left out, and what exceeds `MOST_CHARACTERS`.
     """
     left, is_cut = MOST_CHARACTERS, False
-    found: list[DiffHunkSchema] = []
+    found: list[DiffHunk] = []
     for each in hunks:
-        lines: list[DiffLineSchema] = []
+        lines: list[DiffLine] = []
         for line in each.lines:
             text, is_short = _begin_of(line.text)
             is_cut = is_cut or is_short
             if len(text) > left:
-                return [*found, each.model_copy(update={"lines": lines})], True
+                return [*found, each.model_copy(update={"lines": tuple(lines)})], True
             left -= len(text)
             lines.append(line.model_copy(update={"text": text}) if is_short else line)
-        found.append(each.model_copy(update={"lines": lines}))
+        found.append(each.model_copy(update={"lines": tuple(lines)}))
     return found, is_cut

@@ -11,6 +11,13 @@ from uuid import UUID
 from octavo_rules.identity import RevisionId
 from octavo_rules.problems import NotFound, Problem
 from octavo_rules.refusal import DocumentTooLarge
+from octavo_rules.schemas import (
+    ChangesetResult,
+    FileChange,
+    Workspace,
+    WorkspaceFile,
+    WorkspaceList,
+)
 from quart import Response
 
 from octavo.features.notes.member_notes import NoteBody
@@ -28,13 +35,6 @@ from octavo.features.notes.pages.frame import (
 )
 from octavo.features.notes.pages.reading import live_file, newest
 from octavo.http.contract.in_process import typed
-from octavo.http.file_schemas import (
-    ChangesetResultSchema,
-    FileChangeSchema,
-    WorkspaceFile,
-    WorkspaceList,
-    WorkspaceSchema,
-)
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.long_texts import reservation
 from octavo.http.pages.page_registry import PageRegistry, Visitor
@@ -185,17 +185,17 @@ class NoteEditing:
     async def _create(
         self,
         visitor: Visitor,
-        workspace: WorkspaceSchema,
+        workspace: Workspace,
         given: dict[str, str],
         path: str,
         message: str,
         *,
         is_named: bool,
     ) -> Response:
-        async def add(free: str) -> FileChangeSchema:
+        async def add(free: str) -> FileChange:
             body = {"path": free, "text": given["text"], "mutationId": given["mutation"]}
             made = await visitor.api.call("POST", f"{LIST}/{workspace.id}/files", body)
-            return typed(FileChangeSchema, made.result)
+            return typed(FileChange, made.result)
 
         try:
             if is_named:
@@ -210,7 +210,7 @@ class NoteEditing:
         return redirect(f"{path_of(workspace.id)}/notes/{change.file_id}", message)
 
     async def _change_made(
-        self, visitor: Visitor, workspace: WorkspaceSchema, given: dict[str, str]
+        self, visitor: Visitor, workspace: Workspace, given: dict[str, str]
     ) -> Response:
         """Save the fields of a form in the note that it made before."""
         receipt = await self._receipt(visitor, workspace.id, given)
@@ -257,7 +257,7 @@ class NoteEditing:
         return await self._save_or_explain(visitor, workspace, file_id, given)
 
     async def _save_or_explain(
-        self, visitor: Visitor, workspace: WorkspaceSchema, file_id: str, given: dict[str, str]
+        self, visitor: Visitor, workspace: Workspace, file_id: str, given: dict[str, str]
     ) -> Response:
         try:
             try:
@@ -280,7 +280,7 @@ class NoteEditing:
 
     async def _save(
         self, visitor: Visitor, workspace_id: str, file_id: str, given: Mapping[str, str]
-    ) -> FileChangeSchema:
+    ) -> FileChange:
         text = given["text"]
         if given["lines"] == MIXED:
             # Browsers can't send such lines: a text that nobody changed stays as it is.
@@ -293,17 +293,17 @@ class NoteEditing:
         headers = [(b"if-match", entity_tag(RevisionId(given["head"])))]
         place = file_path(workspace_id, file_id)
         made = await visitor.api.call("PUT", place, body, headers=headers)
-        return typed(FileChangeSchema, made.result)
+        return typed(FileChange, made.result)
 
     async def _receipt(
         self, visitor: Visitor, workspace_id: str, given: Mapping[str, str]
-    ) -> ChangesetResultSchema:
+    ) -> ChangesetResult:
         """Return what a form saved before."""
         place = f"{LIST}/{workspace_id}/receipts/{given['mutation']}"
-        return await visitor.api.get(ChangesetResultSchema, place)
+        return await visitor.api.get(ChangesetResult, place)
 
     def _after(
-        self, receipt: ChangesetResultSchema, file_id: str, given: Mapping[str, str]
+        self, receipt: ChangesetResult, file_id: str, given: Mapping[str, str]
     ) -> dict[str, str]:
         """Return the fields of a form as if it had been made from what it saved before."""
         again = {**given, "mutation": self._pages.new_id()}
@@ -316,7 +316,7 @@ class NoteEditing:
     async def _meanwhile(
         self,
         visitor: Visitor,
-        workspace: WorkspaceSchema,
+        workspace: Workspace,
         file_id: str,
         given: Mapping[str, str],
     ) -> Response:
@@ -365,7 +365,7 @@ class NoteEditing:
         )
 
     async def _deleted(
-        self, visitor: Visitor, workspace: WorkspaceSchema, given: Mapping[str, str]
+        self, visitor: Visitor, workspace: Workspace, given: Mapping[str, str]
     ) -> Response:
         """Show the text of a note that was deleted meanwhile, as the form of a new one."""
         trouble = FormErrors(
@@ -380,7 +380,7 @@ class NoteEditing:
     async def _new(
         self,
         visitor: Visitor,
-        workspace: WorkspaceSchema,
+        workspace: Workspace,
         given: Mapping[str, str],
         trouble: FormErrors | None = None,
         *,
@@ -408,7 +408,7 @@ class NoteEditing:
     async def _edit(
         self,
         visitor: Visitor,
-        workspace: WorkspaceSchema,
+        workspace: Workspace,
         file_id: str,
         given: Mapping[str, str],
         trouble: FormErrors | None = None,

@@ -6,10 +6,10 @@ from uuid import UUID
 
 from octavo_rules.identity import RANDOM_BYTES, uuid7
 from octavo_rules.problems import Problem
+from octavo_rules.schemas import ChangesetResult
 from quart import Response
 
 from octavo.features.notes.pages.frame import NotePages, writable
-from octavo.http.file_schemas import ChangesetResultSchema
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.workspace_paths import LIST, path_of
@@ -44,7 +44,7 @@ def add_example(pages: NotePages) -> None:
         }
         place = f"{LIST}/{workspace.id}/changesets"
         try:
-            await visitor.api.send(ChangesetResultSchema, "POST", place, body)
+            await visitor.api.send(ChangesetResult, "POST", place, body)
         except Problem as problem:
             if problem.code not in ("path_conflict", "file_exists"):
                 raise

@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from octavo_rules.problems import Problem
+from octavo_rules.schemas import LinkList, SearchResults, SnippetDocument
 from quart import Response
 
-from octavo.features.links.api import LinkList
 from octavo.features.notes.member_notes import missing_path
 from octavo.features.notes.pages.frame import NotePages, names_of
-from octavo.features.search.api import SearchResults, SnippetDocument
-from octavo.http.contract.contract_model import timestamp
+from octavo.http.contract.contract_model import timestamp, written_time
 from octavo.http.pages.form_errors import form_errors_of
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME
@@ -103,7 +102,7 @@ def add_finding_pages(pages: NotePages) -> None:
 def _time_of(since: str, now: float) -> str | None:
     """Return the time of the first change; None for any, also for one that is no choice."""
     seconds = _SECONDS.get(since)
-    return None if seconds is None else timestamp(int((now - seconds) * 1000))
+    return None if seconds is None else written_time(timestamp(int((now - seconds) * 1000)))
 
 
 async def _people(visitor: Visitor, workspace_id: str) -> dict[str, str]:

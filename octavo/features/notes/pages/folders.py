@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
+from octavo_rules.schemas import FileList, ListedFile
 from quart import Response
 
-from octavo.features.files.api.reading import FileList, without_new_round
+from octavo.features.files.api.reading import without_new_round
 from octavo.features.notes.pages.frame import NotePages, crumbs_of, names_of
 from octavo.features.notes.pages.reading import newest
-from octavo.http.file_schemas import ListedFileSchema
 from octavo.http.pages.page_registry import Audience, Visitor
 from octavo.http.pages.responses import HOME, show
 from octavo.http.pages.workspace_paths import LIST, workspace_of
@@ -42,7 +42,7 @@ def add_folder_pages(pages: NotePages) -> None:
         levels = await pages.way(workspace.id, folder)
         contents = levels[-1].contents if levels[-1].path == folder else None
         rows = _rows(visitor.query.get("from", ""))
-        recent = []
+        recent: Sequence[ListedFile] = ()
         if not folder and not rows:
             listed = f"{LIST}/{workspace_id}/files"
             found = await visitor.api.get(FileList, listed, order="recent", limit=_RECENT)
@@ -87,7 +87,7 @@ def add_folder_pages(pages: NotePages) -> None:
 
 
 async def _programs(
-    visitor: Visitor, workspace_id: str, items: Sequence[ListedFileSchema]
+    visitor: Visitor, workspace_id: str, items: Sequence[ListedFile]
 ) -> Mapping[str, str]:
     """Return the names of the programs that changed files last, by the ids of these."""
     found: dict[str, str] = {}

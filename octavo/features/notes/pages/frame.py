@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from octavo_rules.identity import RANDOM_BYTES, FileId, WorkspaceId, uuid7
 from octavo_rules.problems import Forbidden, Problem
+from octavo_rules.schemas import Workspace, WorkspaceFile
 from quart import Response
 
 from octavo.access.ports import Clock, NewEntropy, milliseconds
 from octavo.features.files.api.note_texts import NoteTexts
 from octavo.features.members.api.members import MemberList
 from octavo.features.notes.member_notes import Level, MemberNotes, NoteBody, OpenNote
-from octavo.http.file_schemas import WorkspaceFile, WorkspaceSchema
 from octavo.http.pages.form_errors import FormErrors
 from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import report, show
@@ -97,7 +97,7 @@ class NotePages:
     async def show(
         self,
         template: str,
-        workspace: WorkspaceSchema,
+        workspace: Workspace,
         *,
         folder: str = "",
         here: str = "",
@@ -124,7 +124,7 @@ class NotePages:
             **context,
         )
 
-    async def show_erased(self, workspace: WorkspaceSchema, file_id: str, kind: Kind) -> Response:
+    async def show_erased(self, workspace: Workspace, file_id: str, kind: Kind) -> Response:
         """Return the page of a file that was erased for good."""
         report(ERASED.code)
         return await self.show(
@@ -185,7 +185,7 @@ async def note_of(visitor: Visitor, workspace_id: str, file_id: str) -> Workspac
     return await visitor.api.get(WorkspaceFile, path, content="text")
 
 
-async def writable(visitor: Visitor, workspace_id: str) -> WorkspaceSchema:
+async def writable(visitor: Visitor, workspace_id: str) -> Workspace:
     """Return a workspace in which the visitor may write. Raises `NotFound` and `Forbidden`."""
     workspace = await workspace_of(visitor, workspace_id)
     if not grants(workspace.role, "write"):
@@ -209,7 +209,7 @@ def folder_of(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def crumbs_of(workspace: WorkspaceSchema, folder: str) -> list[tuple[str, str]]:
+def crumbs_of(workspace: Workspace, folder: str) -> list[tuple[str, str]]:
     """Return the way from the workspace to a folder: query and name of each."""
     found = [("", workspace.name)]
     names = folder.split("/") if folder else []

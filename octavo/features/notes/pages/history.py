@@ -6,10 +6,9 @@ from urllib.parse import urlencode
 
 from octavo_rules.identity import RevisionId
 from octavo_rules.problems import NotFound, Problem
+from octavo_rules.schemas import DiffHunk, ListedRevision, RevisionDiff, RevisionList, WorkspaceFile
 from quart import Response
 
-from octavo.features.files.api.reading import ListedRevision, RevisionList
-from octavo.features.history.api.history import DiffHunkSchema, RevisionDiff
 from octavo.features.history.rules.revision_diff import ChangedPiece
 from octavo.features.notes.pages.differences import (
     MOST_LINES,
@@ -28,7 +27,7 @@ from octavo.features.notes.pages.frame import (
     writable,
 )
 from octavo.features.notes.pages.reading import newest
-from octavo.http.file_schemas import WorkspaceFile
+from octavo.http.contract.contract_model import written_time
 from octavo.http.pages.form_errors import form_errors_of
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect
@@ -151,12 +150,12 @@ def undo_of(revision: ListedRevision) -> str:
         {
             "client": revision.client.id,
             "account": revision.author,
-            "since": revision.created_at,
+            "since": written_time(revision.created_at),
         }
     )
 
 
-def side_by_side(hunk: DiffHunkSchema) -> Iterator[SideRow]:
+def side_by_side(hunk: DiffHunk) -> Iterator[SideRow]:
     """Yield the rows of a hunk: removed lines beside the added ones that replace them."""
     removed: list[str] = []
     added: list[str] = []

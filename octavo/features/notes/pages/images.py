@@ -1,10 +1,9 @@
 """The images of a workspace: a gallery, and one of them with the notes that show it."""
 
 from octavo_rules.problems import NotFound, Problem
+from octavo_rules.schemas import FileLinks, FileList
 from quart import Response
 
-from octavo.features.files.api.reading import FileList
-from octavo.features.links.api import FileLinksSchema
 from octavo.features.notes.pages.adding import add_image
 from octavo.features.notes.pages.frame import NotePages, file_path, writable
 from octavo.features.notes.pages.reading import linking_notes, live_file, newest
@@ -64,7 +63,7 @@ def add_image_pages(pages: NotePages) -> None:
             raise NotFound("This is a note, and not an image.")
         try:
             place = f"{file_path(workspace_id, file_id)}/links"
-            links = await visitor.api.get(FileLinksSchema, place, limit=_ROWS)
+            links = await visitor.api.get(FileLinks, place, limit=_ROWS)
             showing = linking_notes(links.incoming)
         except NotFound:
             raise

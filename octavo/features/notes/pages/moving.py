@@ -2,6 +2,7 @@
 
 from octavo_rules.identity import RevisionId
 from octavo_rules.problems import Problem
+from octavo_rules.schemas import FileChange
 from quart import Response
 
 from octavo.features.notes.pages.frame import (
@@ -14,7 +15,6 @@ from octavo.features.notes.pages.frame import (
 )
 from octavo.features.notes.pages.reading import live_file
 from octavo.http.contract.in_process import typed
-from octavo.http.file_schemas import FileChangeSchema
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect
@@ -83,6 +83,6 @@ def add_move_pages(pages: NotePages) -> None:
             if problem.code in _OF_PATH:
                 trouble = FormErrors(problem.status, "", {"path": trouble.text}, code=problem.code)
             return await form(visitor, workspace_id, file_id, trouble)
-        change = typed(FileChangeSchema, made.result)
+        change = typed(FileChange, made.result)
         message = "unchanged" if change.outcome == "unchanged" else "moved"
         return redirect(f"{path_of(workspace.id)}/notes/{file.id}", f"{NOUNS[file.kind]}-{message}")

@@ -3,10 +3,17 @@
 from collections.abc import Sequence
 
 from octavo_rules.problems import NotFound, Problem
+from octavo_rules.schemas import (
+    FileLinks,
+    FoundLinkDocument,
+    ListedRevision,
+    OutgoingLinkDocument,
+    RevisionList,
+    Workspace,
+    WorkspaceFile,
+)
 from quart import Response
 
-from octavo.features.files.api.reading import ListedRevision, RevisionList
-from octavo.features.links.api import FileLinksSchema, FoundLinkDocument, OutgoingLinkDocument
 from octavo.features.notes.pages.frame import (
     ERASED,
     NotePages,
@@ -16,7 +23,6 @@ from octavo.features.notes.pages.frame import (
     note_of,
 )
 from octavo.features.publishing.pages.outline import outline_of
-from octavo.http.file_schemas import WorkspaceFile, WorkspaceSchema
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.workspace_paths import path_of, workspace_of
@@ -61,7 +67,7 @@ def add_note_page(pages: NotePages) -> None:
 
 
 async def live_file(
-    pages: NotePages, visitor: Visitor, workspace: WorkspaceSchema, file_id: str
+    pages: NotePages, visitor: Visitor, workspace: Workspace, file_id: str
 ) -> WorkspaceFile | Response:
     """Return a live file with its text; for a deleted or erased one, the page that says so.
 
@@ -89,11 +95,11 @@ async def newest(visitor: Visitor, workspace_id: str, file_id: str) -> ListedRev
     return found.items[0] if found.items else None
 
 
-async def _links(visitor: Visitor, workspace_id: str, file_id: str) -> FileLinksSchema | None:
+async def _links(visitor: Visitor, workspace_id: str, file_id: str) -> FileLinks | None:
     """Return the links of a note; None while they are not indexed."""
     place = f"{file_path(workspace_id, file_id)}/links"
     try:
-        return await visitor.api.get(FileLinksSchema, place, limit=_BACK_LINKS)
+        return await visitor.api.get(FileLinks, place, limit=_BACK_LINKS)
     except NotFound:
         raise
     except Problem as problem:

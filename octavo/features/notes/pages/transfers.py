@@ -7,14 +7,9 @@ from typing import NamedTuple
 
 import trio
 from octavo_rules.problems import Problem
+from octavo_rules.schemas import Import, ImportPart, ImportWorkspaceResult, StartedImport
 from quart import Response
 
-from octavo.features.archives.api.imports import (
-    ImportPartSchema,
-    ImportSchema,
-    ImportWorkspaceResult,
-    StartedImportSchema,
-)
 from octavo.features.notes.pages.frame import NotePages, writable
 from octavo.http.contract.contract_model import Removed
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
@@ -104,7 +99,7 @@ def add_transfer_pages(pages: NotePages) -> None:
     @pages.site.page(one)
     async def show_import(visitor: Visitor, workspace_id: str, import_id: str) -> Response:
         workspace = await writable(visitor, workspace_id)
-        found = await visitor.api.get(ImportSchema, _place(workspace_id, str(import_id)))
+        found = await visitor.api.get(Import, _place(workspace_id, str(import_id)))
         code = visitor.query.get("refused", "")
         if found.failure is not None:
             code = found.failure.code
@@ -134,9 +129,7 @@ async def _store(visitor: Visitor, workspace_id: str, slices: Slices) -> str:
     What did not arrive completely is removed.
     """
     body: dict[str, object] = {}
-    started = await visitor.api.send(
-        StartedImportSchema, "POST", f"{LIST}/{workspace_id}/imports", body
-    )
+    started = await visitor.api.send(StartedImport, "POST", f"{LIST}/{workspace_id}/imports", body)
     place = _place(workspace_id, started.import_id)
     stored = False
     try:
@@ -144,7 +137,7 @@ async def _store(visitor: Visitor, workspace_id: str, slices: Slices) -> str:
         number = 1
         while await slices.more():
             part = f"{place}/parts/{number}"
-            await visitor.api.send_chunks(ImportPartSchema, "PUT", part, slices)
+            await visitor.api.send_chunks(ImportPart, "PUT", part, slices)
             number += 1
         stored = True
     finally:

@@ -9,10 +9,10 @@ from unicodedata import normalize
 import segno
 from markupsafe import Markup
 from octavo_rules.problems import Forbidden, Problem
+from octavo_rules.schemas import FileList, Workspace
 from quart import Response
 
 from octavo.access.ports import Clock
-from octavo.features.files.api.reading import FileList
 from octavo.features.members.api.members import MemberList
 from octavo.features.publishing.api.publications import (
     PublishedLinkCreated,
@@ -22,7 +22,6 @@ from octavo.features.publishing.api.publications import (
 )
 from octavo.features.publishing.rules import LONGEST_LABEL, MAX_OPENINGS, SHORTEST_PASSWORD
 from octavo.http.contract.contract_model import Removed
-from octavo.http.file_schemas import WorkspaceSchema
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, redirect, show
@@ -187,7 +186,7 @@ def _api(workspace_id: str) -> str:
     return f"{LIST}/{workspace_id}/publications"
 
 
-async def _managed(visitor: Visitor, workspace_id: str) -> WorkspaceSchema:
+async def _managed(visitor: Visitor, workspace_id: str) -> Workspace:
     """Return a workspace that the visitor manages. Raises `NotFound` and `Forbidden`."""
     workspace = await workspace_of(visitor, workspace_id)
     if not grants(workspace.role, "manage"):
@@ -218,7 +217,7 @@ async def _link(
 
 
 async def _form(
-    visitor: Visitor, workspace: WorkspaceSchema, trouble: FormErrors | None = None
+    visitor: Visitor, workspace: Workspace, trouble: FormErrors | None = None
 ) -> Response:
     files = await visitor.api.get(FileList, f"{LIST}/{workspace.id}/files", limit=_SUGGESTED)
     notes = [each.path for each in files.items if each.kind == "note"]

@@ -1,12 +1,36 @@
 """A typed client of Octavo for trio programs: sign-in, changes, copies, documents and notices."""
 
-from octavo_client.archive_responses import (
+from octavo_rules.schemas import ApiKeyCreated as NewKey
+from octavo_rules.schemas import AttachmentUploadResult as UploadInfo
+from octavo_rules.schemas import (
+    ChangesetResult,
+    DiffHunk,
+    DiffLine,
+    DiffPiece,
+    FeedEntry,
+    FileChange,
     ImportFailure,
-    ImportState,
-    ImportSummary,
-    PartInfo,
-    UploadInfo,
+    ListedFile,
+    NoteSave,
+    ReadFiles,
+    SnapshotEnd,
 )
+from octavo_rules.schemas import FileLinks as LinksOfFile
+from octavo_rules.schemas import FoundLinkDocument as BackLink
+from octavo_rules.schemas import Import as ImportState
+from octavo_rules.schemas import ImportPart as PartInfo
+from octavo_rules.schemas import ImportWorkspaceResult as ImportSummary
+from octavo_rules.schemas import Mark as HitRange
+from octavo_rules.schemas import NoteDocument as DocumentState
+from octavo_rules.schemas import OutgoingLinkDocument as LinkInfo
+from octavo_rules.schemas import RevisionDiff as Difference
+from octavo_rules.schemas import RevisionDocument as RevisionInfo
+from octavo_rules.schemas import SearchResult as Hit
+from octavo_rules.schemas import SearchResults as Hits
+from octavo_rules.schemas import SnippetDocument as HitSnippet
+from octavo_rules.schemas import Workspace as WorkspaceInfo
+from octavo_rules.schemas import WorkspaceFile as WorkspaceFileInfo
+
 from octavo_client.changes import Attach, Create, Delete, Operation, Purge, Restore, Save, Update
 from octavo_client.client import Client
 from octavo_client.errors import (
@@ -29,31 +53,12 @@ from octavo_client.errors import (
     UnexpectedResponse,
     WorkspaceGoneError,
 )
-from octavo_client.findings import BackLink, Hit, HitRange, Hits, HitSnippet, LinkInfo, LinksOfFile
 from octavo_client.images import FileContent
 from octavo_client.importing import ImportProgress
 from octavo_client.mirror import Mirror, Note
 from octavo_client.note_document import NoteDocument
 from octavo_client.notices import Notices, WorkspaceChanged, WorkspaceGone
-from octavo_client.responses import (
-    AccountInfo,
-    ChangesetResult,
-    Difference,
-    DiffHunk,
-    DiffLine,
-    DiffPiece,
-    DocumentState,
-    FeedEntry,
-    FileChange,
-    ListedFile,
-    NewKey,
-    NoteSave,
-    ReadFiles,
-    RevisionInfo,
-    SnapshotEnd,
-    WorkspaceFileInfo,
-    WorkspaceInfo,
-)
+from octavo_client.responses import AccountInfo
 from octavo_client.retrying import EntropySource, Retrying
 from octavo_client.workspace import WorkspaceClient
 

@@ -9,14 +9,14 @@ from typing import Any, Self
 import httpx
 import trio
 from octavo_rules.identity import Scope, WorkspaceId
+from octavo_rules.schemas import ApiKeyCreated, SearchResults, Workspace, WorkspaceList
 
 from octavo_client.changes import present_members
 from octavo_client.connection import ApiConnection, Request
 from octavo_client.errors import ClientError, UnexpectedResponse
-from octavo_client.findings import Hits, search_query
 from octavo_client.notices import Notices, listen
-from octavo_client.paging import Pages
-from octavo_client.responses import AccountInfo, NewKey, WorkspaceInfo, WorkspacePage
+from octavo_client.reading import search_query
+from octavo_client.responses import AccountInfo, Pages
 from octavo_client.retrying import EntropySource, Retrying
 from octavo_client.workspace import WorkspaceClient
 
@@ -129,7 +129,7 @@ class Client:
         scopes: Collection[Scope] | None = None,
         workspace_ids: Collection[WorkspaceId] | None = None,
         folder: str | None = None,
-    ) -> NewKey:
+    ) -> ApiKeyCreated:
         """Create an API key of the account (createApiKey); it never expires by default.
 
         Without ``scopes``, it has full access to the account. With them, it is limited to these, to
@@ -144,22 +144,22 @@ class Client:
             folder=folder,
         )
         request = Request("POST", "/api/account/keys", body, effect="single")
-        return await self._connection.ask(NewKey, request)
+        return await self._connection.ask(ApiKeyCreated, request)
 
-    def workspaces(self) -> AsyncIterator[WorkspaceInfo]:
+    def workspaces(self) -> AsyncIterator[Workspace]:
         """Iterate over the workspaces of the account, the oldest first (listWorkspaces)."""
 
-        async def page(after: str | None) -> WorkspacePage:
+        async def page(after: str | None) -> WorkspaceList:
             query = present_members(limit=_PAGE, after=after)
             request = Request("GET", "/api/workspaces", query=query)
-            return await self._connection.ask(WorkspacePage, request)
+            return await self._connection.ask(WorkspaceList, request)
 
         return Pages(page)
 
     async def create_workspace(self, name: str) -> WorkspaceClient:
         """Create a workspace (createWorkspace)."""
         request = Request("POST", "/api/workspaces", {"name": name}, effect="single")
-        made = await self._connection.ask(WorkspaceInfo, request)
+        made = await self._connection.ask(Workspace, request)
         return self.workspace(made.id)
 
     def workspace(self, workspace_id: WorkspaceId | str) -> WorkspaceClient:
@@ -175,10 +175,10 @@ class Client:
         changed_since: datetime | None = None,
         changed_before: datetime | None = None,
         author: str | None = None,
-    ) -> Hits:
+    ) -> SearchResults:
         """Search all workspaces of the account (search); see `WorkspaceClient.search`."""
         asked = search_query(query, folder, limit, changed_since, changed_before, author)
-        return await self._connection.ask(Hits, Request("GET", "/api/search", query=asked))
+        return await self._connection.ask(SearchResults, Request("GET", "/api/search", query=asked))
 
     def notices(
         self, workspace_ids: Collection[WorkspaceId]

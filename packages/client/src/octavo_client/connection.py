@@ -14,6 +14,7 @@ from uuid import UUID
 import httpx
 import trio
 from octavo_rules.identity import MutationId
+from pydantic import BaseModel
 
 from octavo_client.content import ContentStream, RequestContent
 from octavo_client.errors import (
@@ -23,11 +24,10 @@ from octavo_client.errors import (
     UnexpectedResponse,
     problem_error,
 )
-from octavo_client.failures import Failures
-from octavo_client.response_model import parse_response
-from octavo_client.retrying import EntropySource, Retrying
+from octavo_client.responses import parse_response
+from octavo_client.retrying import EntropySource, Failures, Retrying
 
-T = TypeVar("T")
+M = TypeVar("M", bound=BaseModel)
 Effect = Literal["none", "repeatable", "single"]
 """The effect of a request: none, the same if it is sent twice, or another one each time."""
 
@@ -127,7 +127,7 @@ class ApiConnection:
         """Return a new mutation id."""
         return MutationId(self.new_id())
 
-    async def ask(self, kind: type[T], request: Request) -> T:
+    async def ask(self, kind: type[M], request: Request) -> M:
         """Send ``request``, and return the response as a ``kind``.
 
         Raises `ClientError`, whose ``outcome_unknown`` says whether a change may have happened. If
@@ -139,7 +139,7 @@ class ApiConnection:
             error.mutation_id = request.mutation_id
             raise
 
-    def read(self, kind: type[T], response: httpx.Response, request: Request) -> T:
+    def read(self, kind: type[M], response: httpx.Response, request: Request) -> M:
         """Parse the response to ``request``. Raises `UnexpectedResponse`."""
         try:
             return parse_response(kind, response.content)

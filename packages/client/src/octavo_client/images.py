@@ -7,8 +7,8 @@ from pathlib import Path
 
 import trio
 from octavo_rules.identity import RevisionId
+from octavo_rules.schemas import AttachmentUploadResult
 
-from octavo_client.archive_responses import UploadInfo
 from octavo_client.changes import present_members
 from octavo_client.connection import ApiConnection, Request, StreamedBody
 from octavo_client.content import FileForm, Source
@@ -43,7 +43,7 @@ class FileContent:
 
 async def upload_image(
     connection: ApiConnection, path: str, source: Source, name: str, media_type: str
-) -> UploadInfo:
+) -> AttachmentUploadResult:
     """Upload an image to the workspace at ``path``; see `WorkspaceClient.upload_image`."""
     length: int | None = None
     attempts: int | None = None
@@ -58,7 +58,7 @@ async def upload_image(
     request = Request(
         "POST", f"{path}/attachments", effect="repeatable", content=form, attempts=attempts
     )
-    return await connection.ask(UploadInfo, request)
+    return await connection.ask(AttachmentUploadResult, request)
 
 
 @asynccontextmanager

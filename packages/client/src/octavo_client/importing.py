@@ -12,8 +12,8 @@ from hashlib import sha256
 from typing import Literal
 
 import trio
+from octavo_rules.schemas import Import, ImportPart, ImportWorkspaceResult, StartedImport
 
-from octavo_client.archive_responses import ImportStart, ImportState, ImportSummary, PartInfo
 from octavo_client.connection import TEMPORARY, ApiConnection, Request
 from octavo_client.content import Octets, Source, opened
 from octavo_client.errors import (
@@ -83,13 +83,13 @@ class ArchiveImport:
         self._progress = progress
         self._id = ""
         self._part_size = 0
-        self._received: dict[int, PartInfo] = {}
-        self._result: ImportSummary | None = None
+        self._received: dict[int, ImportPart] = {}
+        self._result: ImportWorkspaceResult | None = None
 
     async def start(self) -> None:
         """Start an import."""
         request = Request("POST", self._path, {"size": self._size}, effect="single")
-        started = await self._connection.ask(ImportStart, request)
+        started = await self._connection.ask(StartedImport, request)
         self._id = started.import_id
         self._part_size = min(
             started.part_size, max(_PART_SIZE, -(-self._size // started.max_parts))
@@ -110,7 +110,7 @@ class ArchiveImport:
         if state.state == "running":
             self._result = (await self._settled()).result
 
-    async def run(self, chunks: AsyncIterator[bytes]) -> ImportSummary:
+    async def run(self, chunks: AsyncIterator[bytes]) -> ImportWorkspaceResult:
         """Send what the server lacks, and complete the import."""
         if self._result is None:
             await self._send_parts(chunks)
@@ -147,7 +147,7 @@ class ArchiveImport:
         if known is None or (known.size, known.digest) != (len(part), digest):
             content = Octets(part, lambda done: self._report("sending", before + done, self._size))
             received = await self._connection.ask(
-                PartInfo,
+                ImportPart,
                 Request(
                     "PUT",
                     f"{self._path}/{self._id}/parts/{number}",
@@ -198,7 +198,7 @@ class ArchiveImport:
                 patient=True,
             )
             try:
-                self._result = await self._connection.ask(ImportSummary, request)
+                self._result = await self._connection.ask(ImportWorkspaceResult, request)
             except ClientError as error:
                 failure = error
             nursery.cancel_scope.cancel(reason="the server has responded")
@@ -220,7 +220,7 @@ class ArchiveImport:
                     break
         completion.cancel(reason="the import has ended, and the response did not come")
 
-    async def _settled(self) -> ImportState:
+    async def _settled(self) -> Import:
         """Wait until the import does not run; return its state."""
         while True:
             state = await self._state()
@@ -228,9 +228,9 @@ class ArchiveImport:
                 return state
             await trio.sleep(POLL_SECONDS)
 
-    async def _state(self, attempts: int | None = None) -> ImportState:
+    async def _state(self, attempts: int | None = None) -> Import:
         request = Request("GET", f"{self._path}/{self._id}", attempts=attempts)
-        state = await self._connection.ask(ImportState, request)
+        state = await self._connection.ask(Import, request)
         if state.state == "running":
             self._report("importing", state.read, state.total)
         return state
@@ -271,7 +271,7 @@ def is_refusal(error: ProblemError | ImportRefused) -> bool:
 
 async def import_archive(
     importing: ArchiveImport, source: Source, import_id: str | None, *, abort_on_cancel: bool
-) -> ImportSummary:
+) -> ImportWorkspaceResult:
     """Start an import, or continue ``import_id``; see `WorkspaceClient.import_archive`."""
     try:
         async with opened(source) as chunks:

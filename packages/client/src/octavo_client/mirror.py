@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 import trio
 from octavo_rules.identity import FileId, Position, RevisionId
+from octavo_rules.schemas import FeedEntry
 
 from octavo_client.errors import (
     ConnectionFailed,
@@ -17,7 +18,6 @@ from octavo_client.errors import (
     WorkspaceGoneError,
 )
 from octavo_client.notices import WorkspaceChanged, WorkspaceGone
-from octavo_client.responses import FeedEntry
 from octavo_client.workspace import WorkspaceClient
 
 _NO_COPY = Position(-1)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Literal, Self
 
@@ -15,10 +14,10 @@ from octavo_rules.documents.structs import update_contents
 from octavo_rules.identity import Epoch, FileId, MutationId, Position, RevisionId
 from octavo_rules.merge import merged, shared
 from octavo_rules.problems import Problem
+from octavo_rules.schemas import Base64, NoteSave, RevisionDocument, Schema, WorkspaceFile
 
 from octavo_client.errors import ClientError, EpochMismatchError, ProblemError, UnexpectedResponse
-from octavo_client.response_model import Base64, ResponseModel, parse_response, to_json
-from octavo_client.responses import NoteSave, RevisionInfo, WorkspaceFileInfo
+from octavo_client.responses import parse_response
 from octavo_client.workspace import WorkspaceClient
 
 _CLIENT_BITS = 53
@@ -30,16 +29,14 @@ _ROUNDS = 4
 """Attempts of one save. A server that lost changes takes two, each new epoch one."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Save(ResponseModel):
+class _Save(Schema):
     mutation_id: MutationId
     epoch: Epoch
     update: Base64
     vector: Base64
 
 
-@dataclass(frozen=True, slots=True)
-class DumpedDocument(ResponseModel):
+class DumpedDocument(Schema):
     """What `NoteDocument.dump` returns.
 
     Attributes:
@@ -78,7 +75,7 @@ class NoteDocument:
         revision_id: its head at that time.
     """
 
-    def __init__(self, workspace: WorkspaceClient, file: WorkspaceFileInfo) -> None:
+    def __init__(self, workspace: WorkspaceClient, file: WorkspaceFile) -> None:
         if file.document is None:
             raise ValueError("read the file with its document")
         self._begin(workspace, file.id)
@@ -124,7 +121,7 @@ class NoteDocument:
             sent=self._sent,
             digest="",
         )
-        return to_json(replace(dumped, digest=_digest(dumped)))
+        return _json(dumped.model_copy(update={"digest": _digest(dumped)}))
 
     @classmethod
     def load(cls, workspace: WorkspaceClient, dumped: bytes) -> Self:
@@ -145,7 +142,7 @@ class NoteDocument:
         return document
 
     def _restore(self, found: DumpedDocument) -> None:
-        if _digest(replace(found, digest="")) != found.digest:
+        if _digest(found.model_copy(update={"digest": ""})) != found.digest:
             raise UnexpectedResponse("it is damaged")
         self.path, self.revision_id = found.path, found.revision_id
         self._position, self._suspect, self._sent = found.position, found.suspect, found.sent
@@ -254,7 +251,8 @@ class NoteDocument:
         live = self._live
         update = live.update_since(self._synced.vector_bytes()) if self.unsaved else NOTHING
         mutation_id = self._workspace.connection.new_mutation()
-        return _Save(mutation_id, live.epoch, update, live.vector_bytes())
+        vector = live.vector_bytes()
+        return _Save(mutation_id=mutation_id, epoch=live.epoch, update=update, vector=vector)
 
     def _apply_saved(self, sent: _Save, saved: NoteSave) -> None:
         self._set_head(saved.path, saved.revision)
@@ -298,7 +296,7 @@ class NoteDocument:
         if mine != base:
             self.replace(merged(base, mine, theirs, exact=back))
 
-    def _set_head(self, path: str | None, head: RevisionInfo) -> None:
+    def _set_head(self, path: str | None, head: RevisionDocument) -> None:
         self.path, self.revision_id, self._position = path, head.id, head.position
 
     def _load(self, stored: StoredDocument) -> None:
@@ -311,7 +309,11 @@ class NoteDocument:
 
 
 def _digest(dumped: DumpedDocument) -> str:
-    return sha256(to_json(dumped)).hexdigest()
+    return sha256(_json(dumped)).hexdigest()
+
+
+def _json(dumped: DumpedDocument) -> bytes:
+    return dumped.model_dump_json(by_alias=True).encode()
 
 
 def _check_text(text: str) -> None:
@@ -336,7 +338,7 @@ def _has(saved: NoteSave, synced: LiveDocument) -> bool:
     return vector == synced.vector() and set(received.ranges) == set(held.ranges)
 
 
-def _stored(file: WorkspaceFileInfo) -> StoredDocument:
+def _stored(file: WorkspaceFile) -> StoredDocument:
     document = file.document
     if document is None:
         raise UnexpectedResponse(f"the file {file.id} has no document")

@@ -2,30 +2,34 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from octavo_rules.identity import FileId, RevisionId, WorkspaceId
+from octavo_rules.schemas import (
+    FileLinks,
+    FileList,
+    FoundLinkDocument,
+    LinkList,
+    ListedFile,
+    ListPage,
+    ReadFiles,
+    RevisionDiff,
+    RevisionDocument,
+    RevisionList,
+    SearchResults,
+    WorkspaceFile,
+)
+from pydantic import BaseModel
 
 from octavo_client.changes import present_members
 from octavo_client.connection import ApiConnection, Request
-from octavo_client.exporting import ExportedFiles, export_archive
-from octavo_client.findings import BackLink, Hits, LinkPage, LinksOfFile, search_query
+from octavo_client.exporting import ExportedFiles, export_archive, partial_download
 from octavo_client.images import FileContent, read_content
-from octavo_client.paging import Page, Pages
-from octavo_client.partial_download import partial_download
-from octavo_client.responses import (
-    Difference,
-    FilePage,
-    ListedFile,
-    ReadFiles,
-    RevisionInfo,
-    RevisionPage,
-    WorkspaceFileInfo,
-)
+from octavo_client.responses import Pages
 
+M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
 Query = Mapping[str, str | int]
 _PAGE = 500
@@ -51,19 +55,19 @@ class WorkspaceReader:
         """The path of the workspace's operations."""
         return f"/api/workspaces/{self.id}"
 
-    async def file(self, file_id: FileId, *, document: bool = False) -> WorkspaceFileInfo:
+    async def file(self, file_id: FileId, *, document: bool = False) -> WorkspaceFile:
         """Return a file at its head with its text, and optionally its document (getFile).
 
         Raises `NotFoundError` for a deleted one, too.
         """
         query = {"content": "full" if document else "text"}
-        return await self._get(WorkspaceFileInfo, f"/files/{file_id}", query)
+        return await self._get(WorkspaceFile, f"/files/{file_id}", query)
 
     def files(
         self, prefix: str = "", *, state: Literal["live", "deleted"] = "live"
     ) -> AsyncIterator[ListedFile]:
         """Iterate over the files whose paths begin with ``prefix``, by path (listFiles)."""
-        return self._pages(FilePage, "/files", prefix=prefix or None, state=state)
+        return self._pages(FileList, "/files", prefix=prefix or None, state=state)
 
     async def read(
         self,
@@ -84,13 +88,13 @@ class WorkspaceReader:
             ReadFiles, Request("POST", f"{self.path}/files/read", body)
         )
 
-    async def revision(self, file_id: FileId, revision_id: RevisionId) -> WorkspaceFileInfo:
+    async def revision(self, file_id: FileId, revision_id: RevisionId) -> WorkspaceFile:
         """Return a file at a revision (getRevision)."""
-        return await self._get(WorkspaceFileInfo, f"/files/{file_id}/revisions/{revision_id}")
+        return await self._get(WorkspaceFile, f"/files/{file_id}/revisions/{revision_id}")
 
-    def revisions(self, file_id: FileId) -> AsyncIterator[RevisionInfo]:
+    def revisions(self, file_id: FileId) -> AsyncIterator[RevisionDocument]:
         """Iterate over the revisions of a file, the newest first (listRevisions)."""
-        return self._pages(RevisionPage, f"/files/{file_id}/revisions")
+        return self._pages(RevisionList, f"/files/{file_id}/revisions")
 
     async def difference(
         self,
@@ -100,7 +104,7 @@ class WorkspaceReader:
         *,
         by: Literal["lines", "words"] = "lines",
         context: int | None = None,
-    ) -> Difference:
+    ) -> RevisionDiff:
         """Return the changes between two revisions of a note (diffRevisions).
 
         Args:
@@ -111,7 +115,7 @@ class WorkspaceReader:
             context: the number of unchanged lines around each change.
         """
         query = present_members(old=old, new=new, by=by, context=context)
-        return await self._get(Difference, f"/files/{file_id}/diff", query)
+        return await self._get(RevisionDiff, f"/files/{file_id}/diff", query)
 
     async def search(
         self,
@@ -122,7 +126,7 @@ class WorkspaceReader:
         changed_since: datetime | None = None,
         changed_before: datetime | None = None,
         author: str | None = None,
-    ) -> Hits:
+    ) -> SearchResults:
         """Return up to ``limit`` notes below ``folder`` that match ``query`` (searchWorkspace).
 
         All words are required. The last word, and each that ends with ``*``, matches as a prefix. A
@@ -130,26 +134,26 @@ class WorkspaceReader:
         and ``author`` restrict the search to notes by their last changes; times have a zone.
         """
         asked = search_query(query, folder, limit, changed_since, changed_before, author)
-        return await self._get(Hits, "/search", asked)
+        return await self._get(SearchResults, "/search", asked)
 
-    async def links(self, file_id: FileId) -> LinksOfFile:
+    async def links(self, file_id: FileId) -> FileLinks:
         """Return the links of a file and the links to it (getLinks).
 
         All pages are read; ``next`` is None.
         """
-        links = await self._get(LinksOfFile, f"/files/{file_id}/links", {"limit": _PAGE})
+        links = await self._get(FileLinks, f"/files/{file_id}/links", {"limit": _PAGE})
         incoming = [*links.incoming]
         after = links.next
         while after is not None:
             query = present_members(limit=_PAGE, after=after)
-            page = await self._get(LinksOfFile, f"/files/{file_id}/links", query)
+            page = await self._get(FileLinks, f"/files/{file_id}/links", query)
             incoming += page.incoming
             after = page.next
-        return replace(links, incoming=tuple(incoming), next=None)
+        return links.model_copy(update={"incoming": tuple(incoming), "next": None})
 
-    def unresolved_links(self) -> AsyncIterator[BackLink]:
+    def unresolved_links(self) -> AsyncIterator[FoundLinkDocument]:
         """Iterate over the links that don't resolve to a file (listUnresolvedLinks)."""
-        return self._pages(LinkPage, "/links/unresolved")
+        return self._pages(LinkList, "/links/unresolved")
 
     def read_content(
         self,
@@ -228,13 +232,32 @@ class WorkspaceReader:
         """
         return await export_archive(self.connection, self.path, target, format, progress)
 
-    def _pages(self, kind: type[Page[T]], path: str, **query: str | None) -> Pages[T]:
-        async def page(after: str | None) -> Page[T]:
+    def _pages(self, kind: type[ListPage[T]], path: str, **query: str | None) -> Pages[T]:
+        async def page(after: str | None) -> ListPage[T]:
             return await self._get(kind, path, present_members(limit=_PAGE, after=after, **query))
 
         return Pages(page)
 
     async def _get(
-        self, kind: type[T], path: str, query: Mapping[str, str | int] | None = None
-    ) -> T:
+        self, kind: type[M], path: str, query: Mapping[str, str | int] | None = None
+    ) -> M:
         return await self.connection.ask(kind, Request("GET", self.path + path, query=query or {}))
+
+
+def search_query(
+    query: str,
+    folder: str,
+    limit: int,
+    changed_since: datetime | None,
+    changed_before: datetime | None,
+    author: str | None,
+) -> dict[str, Any]:
+    """Return the query members of a search; see `WorkspaceReader.search`."""
+    return present_members(
+        q=query,
+        path=folder or None,
+        limit=limit,
+        changedSince=None if changed_since is None else changed_since.isoformat(),
+        changedBefore=None if changed_before is None else changed_before.isoformat(),
+        author=author,
+    )

@@ -2,15 +2,14 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import replace
 
 from octavo_rules.identity import Position, RevisionId
+from octavo_rules.schemas import FeedEntry, FeedPage, SnapshotEnd
 
 from octavo_client.connection import ApiConnection, Request
 from octavo_client.errors import ConnectionFailed, SnapshotCut, UnexpectedResponse
 from octavo_client.reading import WorkspaceReader
-from octavo_client.response_model import parse_response
-from octavo_client.responses import FeedEntry, FeedPage, SnapshotEnd
+from octavo_client.responses import parse_response
 
 _PAGE = 500
 _MAX_READ = 500
@@ -110,7 +109,7 @@ class Feed:
             # None: a head of this page has changed and its text is gone; request the page again.
             if entries is not None:
                 self._after, self._mark, self._more = page.next, page.next_mark, page.more
-                return replace(page, entries=entries)
+                return page.model_copy(update={"entries": entries})
         raise StopAsyncIteration
 
 
@@ -124,7 +123,7 @@ async def _with_texts(
             if found.text is not None:
                 texts[found.head.id] = found.text
     complete = tuple(
-        replace(each, text=texts.get(each.revision_id)) if _lacks_text(each) else each
+        each.model_copy(update={"text": texts.get(each.revision_id)}) if _lacks_text(each) else each
         for each in entries
     )
     return None if any(map(_lacks_text, complete)) else complete

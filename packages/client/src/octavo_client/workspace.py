@@ -8,8 +8,17 @@ from typing import Any, Protocol, TypeVar
 
 import trio
 from octavo_rules.identity import Epoch, FileId, MutationId, Position, RevisionId, WorkspaceId
+from octavo_rules.schemas import (
+    AttachmentUploadResult,
+    ChangesetResult,
+    FeedPage,
+    FileChange,
+    Import,
+    ImportWorkspaceResult,
+    NoteSave,
+)
+from pydantic import BaseModel
 
-from octavo_client.archive_responses import ImportState, ImportSummary, UploadInfo
 from octavo_client.changes import Delete, Operation, encoded, present_members
 from octavo_client.connection import ApiConnection, Request
 from octavo_client.content import Source
@@ -18,10 +27,9 @@ from octavo_client.images import upload_image
 from octavo_client.importing import ArchiveImport, ImportProgress, import_archive
 from octavo_client.notices import Notices
 from octavo_client.reading import WorkspaceReader
-from octavo_client.responses import ChangesetResult, FeedPage, FileChange, NoteSave
 from octavo_client.syncing import Feed, Snapshot, snapshot
 
-T = TypeVar("T")
+M = TypeVar("M", bound=BaseModel)
 
 
 class Listen(Protocol):
@@ -154,7 +162,9 @@ class WorkspaceClient(WorkspaceReader):
 
     # Images and archives
 
-    async def upload_image(self, source: Source, name: str, media_type: str) -> UploadInfo:
+    async def upload_image(
+        self, source: Source, name: str, media_type: str
+    ) -> AttachmentUploadResult:
         """Upload an image, which becomes a file with `attach` (uploadAttachment).
 
         It is temporary: an upload that is not attached expires. Chunks can be sent only once, so an
@@ -196,7 +206,7 @@ class WorkspaceClient(WorkspaceReader):
         import_id: str | None = None,
         progress: Callable[[ImportProgress], object] = lambda _: None,
         abort_on_cancel: bool = False,
-    ) -> ImportSummary:
+    ) -> ImportWorkspaceResult:
         """Import a zip archive: send it in parts, complete the import, wait for the result.
 
         Nothing is committed before the whole archive was sent and checked. The import survives
@@ -225,11 +235,9 @@ class WorkspaceClient(WorkspaceReader):
         importing = ArchiveImport(self.connection, self.path, size, progress)
         return await import_archive(importing, source, import_id, abort_on_cancel=abort_on_cancel)
 
-    async def import_state(self, import_id: str) -> ImportState:
+    async def import_state(self, import_id: str) -> Import:
         """Return how far an import of the account is (getWorkspaceImport)."""
-        return await self.connection.ask(
-            ImportState, Request("GET", f"{self.path}/imports/{import_id}")
-        )
+        return await self.connection.ask(Import, Request("GET", f"{self.path}/imports/{import_id}"))
 
     async def abort_import(self, import_id: str) -> None:
         """Remove an import with its parts, if it exists (abortWorkspaceImport).
@@ -256,13 +264,13 @@ class WorkspaceClient(WorkspaceReader):
 
     async def _ask(
         self,
-        kind: type[T],
+        kind: type[M],
         method: str,
         path: str,
         body: dict[str, Any],
         mutation_id: MutationId | None,
         if_match: RevisionId | None = None,
-    ) -> T:
+    ) -> M:
         mutation_id = mutation_id or self.connection.new_mutation()
         request = Request(
             method,

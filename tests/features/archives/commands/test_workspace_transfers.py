@@ -224,8 +224,9 @@ def test_result_of_an_import_that_was_done_before_is_told(
 ) -> None:
     pack("vault.zip", "a.md")
     done = (
-        b'{"importId": "%s", "state": "done", "read": 0, "total": 0, "received": [],'
-        b' "failure": null, "result": {"notes": 0, "attachments": 0, "position": 1, "leftOut":'
+        b'{"importId": "%s", "state": "done", "read": 0, "total": 0, "parts": [],'
+        b' "received": [], "failure": null, "result": {"notes": 0, "attachments": 0, "position": 1,'
+        b' "cleaned": 0, "leftOut":'
         b' {"settings": 0, "history": 2, "other": 1}}}'
     )
     responses: Responses = {
@@ -267,7 +268,9 @@ def test_result_of_a_complete_import_has_nothing_of_another_folder(
     Path("vault").mkdir()
     Path("vault/a.md").touch()
     Path("vault/plan.pdf").touch()
-    done = state_of("done", {"notes": 3, "attachments": 1, "position": 1, "leftOut": {"other": 0}})
+    done = state_of(
+        "done", {"notes": 3, "attachments": 1, "position": 1, "leftOut": {"other": 0}, "cleaned": 0}
+    )
     with responding({"GET workspaces": listed("Notes"), f"GET {WORKSPACE_ID}": done}) as (url, _):
         assert bring(url, "vault", "--resume", WORKSPACE_ID) == 0
     assert capsys.readouterr().out == "Notes: was imported already: 3 notes and 1 image\n"
@@ -287,7 +290,14 @@ def test_result_says_how_many_paths_had_hidden_characters(
 
 def state_of(state: str, result: object = None) -> tuple[int, bytes]:
     """The response with the state of an import."""
-    given = {"importId": WORKSPACE_ID, "state": state, "read": 0, "total": 0, "received": []}
+    given = {
+        "importId": WORKSPACE_ID,
+        "state": state,
+        "read": 0,
+        "total": 0,
+        "parts": [],
+        "received": [],
+    }
     return 200, json.dumps({**given, "failure": None, "result": result}).encode()
 
 
@@ -307,7 +317,9 @@ def test_import_is_aborted_in_the_workspace_that_has_it(
 
 
 def test_abort_of_a_complete_import_removes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    done = state_of("done", {"notes": 3, "attachments": 1, "position": 1, "leftOut": {"other": 0}})
+    done = state_of(
+        "done", {"notes": 3, "attachments": 1, "position": 1, "leftOut": {"other": 0}, "cleaned": 0}
+    )
     with responding({"GET workspaces": listed("Notes"), f"GET {WORKSPACE_ID}": done}) as (url, _):
         assert main(["import", "--abort", WORKSPACE_ID, "--server", url], KEY) == 0
     assert "was complete already: nothing was removed" in capsys.readouterr().out
@@ -439,7 +451,8 @@ def test_import_that_fails_says_how_to_continue(
             {
                 f"GET {WORKSPACE_ID}": (
                     200,
-                    b"""{"importId": "i", "state": "started", "read": 0, "total": 0, "result": null,
+                    b"""{"importId": "01900000-0000-7000-8000-00000000000b", "parts": [9],
+                    "state": "started", "read": 0, "total": 0, "result": null,
                     "failure": null, "received": [{"number": 9, "size": 1, "digest": ""}]}""",
                 ),
                 "PUT 1": (200, b'{"number": 1, "size": 22, "digest": "%s"}'),

@@ -13,12 +13,12 @@ from octavo_rules.identity import (
     RevisionId,
     WorkspaceId,
 )
+from octavo_rules.schemas import ReadFiles, WorkspaceFile
 
 from octavo.access.entropy import new_id
 from octavo.features.files.api import reading
 from octavo.http.contract.paging import cursor
 from octavo.http.contract.reply import encoded_json
-from octavo.http.file_schemas import WorkspaceFile
 from octavo.model.files.revision import Revision
 from octavo.store.queries.files import StoredFile
 from tests.fakes.notes_api import NOBODYS, Json, NotesApi, refusal
@@ -409,8 +409,8 @@ async def test_files_are_read_up_to_the_byte_limit_and_not_beyond(
 def test_response_of_the_worst_text_is_six_times_as_long() -> None:
     text = "\x01" * reading.MAX_BYTES
     item = WorkspaceFile.model_construct(text=text)
-    response = reading.ReadFilesSchema.model_construct(items=[item], missing=[])
-    encoded = reading.ReadFilesSchema.__pydantic_serializer__.to_json(response, warnings=False)
+    response = ReadFiles.model_construct(items=(item,), missing=())
+    encoded = ReadFiles.__pydantic_serializer__.to_json(response, warnings=False)
     assert len(encoded) - 6 * len(text) < 1000
     assert 6 * len(text) == 48 * 1024 * 1024
 

@@ -1,9 +1,9 @@
 """Notes are found, and links that lead nowhere."""
 
 import pytest
+from octavo_rules.schemas import SnippetDocument
 
 from octavo.features.notes.pages.finding import pieces_of
-from octavo.features.search.api import SnippetDocument
 from tests.fakes.page_reader import PageReader
 from tests.features.notes.pages.conftest import Vault
 
@@ -20,7 +20,7 @@ from tests.features.notes.pages.conftest import Vault
 def test_matches_are_marked(
     text: str, marks: list[tuple[int, int]], pieces: list[tuple[str, bool]]
 ) -> None:
-    given = {"text": text, "marks": [{"start": start, "end": end} for start, end in marks]}
+    given = {"text": text, "marks": tuple({"start": at, "end": end} for at, end in marks)}
     assert list(pieces_of(SnippetDocument.model_validate(given))) == pieces
 
 

@@ -1,12 +1,12 @@
 """The tree of a workspace."""
 
 from octavo_rules.identity import FileId, Position, RevisionId
+from octavo_rules.schemas import Workspace
 
 from octavo.features.notes.member_notes import Level
 from octavo.features.notes.pages.frame import MOST_IN_TREE, crumbs_of, tree_of
 from octavo.features.publishing.sql.site_changes import ChangedFile
 from octavo.features.publishing.workspace_map import FolderContents, Subfolder
-from octavo.http.file_schemas import WorkspaceSchema
 
 
 def note(path: str) -> ChangedFile:
@@ -44,6 +44,6 @@ def test_tree_of_many_says_how_many_it_leaves_out_and_keeps_the_way() -> None:
 
 
 def test_crumbs_lead_down_to_the_folder() -> None:
-    workspace = WorkspaceSchema.model_construct(id="w", name="Household", role="owner")
+    workspace = Workspace.model_construct(id="w", name="Household", role="owner")
     assert crumbs_of(workspace, "a/b") == [("", "Household"), ("a", "a"), ("a/b", "b")]
     assert crumbs_of(workspace, "") == [("", "Household")]

@@ -1,8 +1,8 @@
 """The history of notes."""
 
 import pytest
+from octavo_rules.schemas import DiffHunk, DiffLine
 
-from octavo.features.history.api.history import DiffHunkSchema, DiffLineSchema
 from octavo.features.notes.pages.history import SideRow, side_by_side
 from tests.fakes.page_reader import PageReader
 from tests.features.notes.pages.conftest import Vault
@@ -84,8 +84,8 @@ async def test_difference_that_is_cut_says_so_and_shows_both_texts(
 
 def test_removed_lines_are_beside_those_that_replace_them() -> None:
     kinds = (("context", "a"), ("removed", "b"), ("removed", "c"), ("added", "B"), ("context", "d"))
-    lines = [DiffLineSchema.model_validate({"kind": kind, "text": text}) for kind, text in kinds]
-    hunk = DiffHunkSchema(old_start=1, old_lines=4, new_start=1, new_lines=3, lines=lines)
+    lines = [DiffLine.model_validate({"kind": kind, "text": text}) for kind, text in kinds]
+    hunk = DiffHunk(old_start=1, old_lines=4, new_start=1, new_lines=3, lines=tuple(lines))
     assert list(side_by_side(hunk)) == [
         SideRow("a", "a", changed=False),
         SideRow("b", "B", changed=True),

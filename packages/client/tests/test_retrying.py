@@ -5,7 +5,7 @@ from random import Random
 import pytest
 import trio
 from octavo_client import ClientError, ConnectionFailed, Retrying
-from octavo_client.failures import Failures
+from octavo_client.retrying import Failures
 
 
 async def test_failures_are_reported_counted_and_timed(autojump_clock: trio.abc.Clock) -> None:

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 import trio
-from octavo_client.partial_download import partial_download
+from octavo_client.exporting import partial_download
 
 
 async def test_file_appears_when_the_block_ends(tmp_path: Path) -> None:
