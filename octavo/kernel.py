@@ -36,7 +36,7 @@ FLUSH_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class Kernel:
-    """What every feature stands on.
+    """What the service gives to every feature.
 
     Attributes:
         settings: the settings of the installation.

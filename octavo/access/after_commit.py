@@ -1,4 +1,4 @@
-"""What the process is told after a commit: whoever caches or waits listens here.
+"""Events after a commit, for what is cached in the process and for tasks that wait.
 
 Listeners are called in the order in which they were added. They return at once and never raise. A
 crash may skip them, so they only wake a task or forget what is cached. Other processes learn of the
@@ -15,7 +15,7 @@ P = ParamSpec("P")
 
 
 class Event(Generic[P]):
-    """Something that happens again and again; calling it calls its listeners."""
+    """Calls its listeners when it is called."""
 
     def __init__(self) -> None:
         self._listeners: list[Callable[P, object]] = []
@@ -51,13 +51,16 @@ class AfterCommit:
     swept: Event[[]] = field(default_factory=Event)
 
     def access_changed(self, account_id: AccountId, workspace_id: WorkspaceId | None) -> None:
-        """Tell that the access of an account may have changed, with its role in a workspace."""
+        """Call the listeners of an account whose access may have changed, and of a workspace.
+
+        ``workspace_id`` is the workspace where its role may have changed; None for no workspace.
+        """
         if workspace_id is not None:
             self.workspace_changed(workspace_id)
         self.account_changed(account_id)
 
     def deleted(self, workspace_id: WorkspaceId) -> None:
-        """Tell that a workspace was deleted."""
+        """Call the listeners of a workspace that was deleted."""
         self.workspace_changed(workspace_id)
         self.workspace_gone(workspace_id)
         self.erased()

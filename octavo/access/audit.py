@@ -39,7 +39,7 @@ class Audit:
         new_id: returns an id for an entry.
         network: returns the network that a client address counts as; empty for None.
         log: receives each entry after its commit.
-        after: is told of each account whose access may have changed.
+        after: its event `access_changed` is called for each account whose access may have changed.
 
     Attributes:
         after: as above; told directly of an account that only a result names.

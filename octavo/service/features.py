@@ -55,7 +55,7 @@ FEATURES: tuple[Feature, ...] = (
     mcp.FEATURE,
     notes.FEATURE,
 )
-"""From the lowest; each stands on those before it."""
+"""Each uses only those before it."""
 
 LISTENERS = combined(feature.listeners for feature in FEATURES)
 """What all features do in the transactions of others."""
@@ -85,9 +85,9 @@ def build_features(
     workspaces: Workspaces,
     perform: PerformAs,
 ) -> Features:
-    """Build every feature from the kernel and those that it stands on; nothing runs yet.
+    """Build every feature from the kernel and the features that it uses; nothing runs yet.
 
-    ``used`` is the feature that the actors ``workspaces`` stand on; ``perform`` performs an
+    ``used`` is the feature that the actors ``workspaces`` use; ``perform`` performs an
     operation of the API.
     """
     sends = mail.mail_feature(kernel)
