@@ -17,9 +17,7 @@ from octavo.actors.jobs.blob_collection import BlobCollectionJob
 from octavo.actors.jobs.retention import RetentionStep
 from octavo.actors.notice_hub import NoticeHub
 from octavo.control.serving import Commands
-from octavo.http.contract.call import Authenticator
-from octavo.http.contract.operation import Security
-from octavo.http.contract.request_log import RequestLog
+from octavo.http import contract
 from octavo.settings import Settings
 from octavo.store import Script, Store
 from octavo.store.blobs import BlobStore, Staging
@@ -64,7 +62,7 @@ class Kernel:
     access: Access
     hub: NoticeHub[Frame]
     after: AfterCommit
-    log_request: RequestLog
+    log_request: contract.RequestLog
 
 
 AddPages = Callable[["PageRegistry"], None]
@@ -89,7 +87,7 @@ class Parts:
     operations: Sequence[object] = ()
     absent: Mapping[type, str] = field(default_factory=dict)
     websockets: Mapping[str, ASGIApplication] = field(default_factory=dict)
-    authenticators: Mapping[Security, Authenticator] = field(default_factory=dict)
+    authenticators: Mapping[contract.Security, contract.Authenticator] = field(default_factory=dict)
     pages: AddPages | None = None
     workers: Sequence[WorkerSpec] = ()
     caches: Sequence[Cache] = ()

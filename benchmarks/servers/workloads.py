@@ -14,7 +14,7 @@ from quart_trio import QuartTrio
 from octavo.http.contract.application import Application
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import IN_PATH, ContractModel
+from octavo.http.contract.contract_model import IN_PATH, Model
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.request_log import RequestLog
 from octavo.http.pages.form_stamps import FormStamps
@@ -46,22 +46,22 @@ async def bare(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-class Alive(ContractModel):
+class Alive(Model):
     status: Literal["alive"]
 
 
-class NotePath(ContractModel):
+class NotePath(Model):
     note_id: Annotated[str, IN_PATH]
 
 
-class NoteInput(ContractModel):
+class NoteInput(Model):
     note_id: str
     text: str
     title: str
     revision: int
 
 
-class Note(ContractModel):
+class Note(Model):
     note_id: str
     text: str
 
@@ -132,7 +132,7 @@ def quart_pages() -> QuartTrio:
 
     return pages(
         api_document="/api/openapi.json",
-        contract={
+        openapi={
             "openapi": "3.1.0",
             "info": {"title": "Octavo", "version": "1", "description": ""},
             "components": {"schemas": {}},

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from octavo_rules.problems import Forbidden, Header, WrongOrigin
 
 from octavo.access.caller import Caller
-from octavo.http.contract.call import Call
+from octavo.http import contract
 
 
-def caller_of(call: Call) -> Caller:
+def caller_of(call: contract.Call) -> Caller:
     """Return the caller of an operation."""
     return call.principal_as(Caller)
 
 
-def require_administrator(call: Call) -> Caller:
+def require_administrator(call: contract.Call) -> Caller:
     """Return the caller. Raises `Forbidden` unless that is an administrator."""
     caller = caller_of(call)
     if caller.role != "administrator":

@@ -2,12 +2,12 @@
 
 from octavo_rules.problems import InvalidRequest
 
-from octavo.http.contract.contract_model import HeaderModel
+from octavo.http import contract
 from octavo.http.fields import KnownHeads
 from octavo.model.etag import parse_entity_tags
 
 
-class IfNoneMatch(HeaderModel):
+class IfNoneMatch(contract.HeaderModel):
     """The versions that the client has."""
 
     if_none_match: KnownHeads | None = None

@@ -17,22 +17,17 @@ from octavo_rules.schemas import (
 from octavo_rules.schemas import Workspace as WorkspaceSchema
 from pydantic_core import MISSING
 
-from octavo.http.contract.contract_model import (
-    IN_PATH,
-    ContractModel,
-    timestamp,
-)
-from octavo.http.contract.slices import converted
+from octavo.http import contract
 from octavo.model.files.receipt import FileOutcome, Receipt
 from octavo.model.files.revision import Revision
 from octavo.model.workspace import Workspace
 from octavo.store.queries.files import StoredFile
 
 
-class WorkspacePath(ContractModel):
+class WorkspacePath(contract.Model):
     """One workspace."""
 
-    workspace_id: Annotated[WorkspaceId, IN_PATH]
+    workspace_id: Annotated[WorkspaceId, contract.IN_PATH]
 
 
 def workspace_document(workspace: Workspace) -> WorkspaceSchema:
@@ -41,7 +36,7 @@ def workspace_document(workspace: Workspace) -> WorkspaceSchema:
         id=workspace.workspace_id,
         name=workspace.name,
         role=workspace.role,
-        created_at=timestamp(workspace.created_at),
+        created_at=contract.timestamp(workspace.created_at),
     )
 
 
@@ -58,7 +53,7 @@ def revision_document(revision: Revision) -> RevisionDocument:
         size=revision.size,
         media_type=revision.media_type or None,
         author=revision.author,
-        created_at=timestamp(revision.created_at),
+        created_at=contract.timestamp(revision.created_at),
         mutation_id=revision.mutation_id,
         origin=revision.origin,
     )
@@ -106,7 +101,7 @@ async def changeset_result(receipt: Receipt) -> ChangesetResult:
         mutation_id=receipt.mutation_id,
         position=receipt.position,
         mark=receipt.cursor.mark,
-        changes=tuple(await converted(receipt.outcomes, file_change)),
+        changes=tuple(await contract.converted(receipt.outcomes, file_change)),
     )
 
 
@@ -153,6 +148,6 @@ def feed_entry(stored: StoredFile, *, text: bool) -> FeedEntry:
         digest=revision.digest or None,
         size=revision.size,
         mutation_id=MutationId(revision.mutation_id),
-        changed_at=timestamp(revision.created_at),
+        changed_at=contract.timestamp(revision.created_at),
         text=shown if text else MISSING,
     )

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 import trio
 from antechamber.asgi import Application, Event, Receive, Scope, Send
 
-from octavo.http.contract.security_headers import PAGE_HEADERS
+from octavo.http import contract
 
 T = TypeVar("T")
 
@@ -118,7 +118,7 @@ async def _reject(scope: Scope, receive: Receive, send: Send) -> None:
     headers = [
         (b"content-type", b"text/plain; charset=utf-8"),
         (b"content-length", str(len(body)).encode()),
-        *PAGE_HEADERS,
+        *contract.PAGE_HEADERS,
     ]
     await send({"type": "http.response.start", "status": 503, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -5,7 +5,7 @@ from typing import Annotated
 from octavo_rules.problems import Problem
 from pydantic import Field
 
-from octavo.http.contract.contract_model import HeaderModel
+from octavo.http import contract
 
 VERSIONS = (1,)
 
@@ -18,7 +18,7 @@ class UnsupportedProtocol(Problem):
     remedy = "Get the supported versions from getSyncProtocol, and update the client."
 
 
-class SyncProtocol(HeaderModel):
+class SyncProtocol(contract.HeaderModel):
     """The version of the sync protocol that the client uses."""
 
     sync_protocol: (

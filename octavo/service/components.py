@@ -30,8 +30,7 @@ from octavo.features.files.api.changeset_submission import Workspaces
 from octavo.features.legal.feature import Legal
 from octavo.features.links.reading import link_sources
 from octavo.features.usage.feature import usage_feature
-from octavo.http.contract.in_process import PerformAs
-from octavo.http.contract.request_log import RequestLog, RequestRecord
+from octavo.http import contract
 from octavo.kernel import Kernel, worker
 from octavo.model.access.audit import account_of
 from octavo.model.access.rate import Rate
@@ -82,8 +81,8 @@ def build_service(
     legal: Legal,
     *,
     log_audit: AuditLog,
-    log_request: RequestLog,
-    perform: PerformAs,
+    log_request: contract.RequestLog,
+    perform: contract.PerformAs,
 ) -> Service:
     """Add all parts to the supervisor, each after its dependencies; nothing runs yet.
 
@@ -258,10 +257,12 @@ COUNTED = frozenset({AccountLocked.code, KeyRefused.code, RateLimited.code})
 they are verified, as the account is known there."""
 
 
-def counting_refusals(log_request: RequestLog, refused: RefusedAttempts) -> RequestLog:
+def counting_refusals(
+    log_request: contract.RequestLog, refused: RefusedAttempts
+) -> contract.RequestLog:
     """Return a request log that counts refusals with a code of `COUNTED`, and calls another."""
 
-    def log(record: RequestRecord) -> None:
+    def log(record: contract.RequestRecord) -> None:
         if record.failure is not None and record.failure in COUNTED:
             principal = None if record.principal is None else AccountId(record.principal)
             refused.note(

@@ -27,7 +27,7 @@ from octavo.features.publishing import feature as publishing
 from octavo.features.search import feature as search
 from octavo.features.sync import feature as sync
 from octavo.features.usage import feature as usage
-from octavo.http.contract.in_process import PerformAs
+from octavo.http import contract
 from octavo.kernel import Feature, Kernel, Parts
 from octavo.settings import Settings
 from octavo.store import Store
@@ -83,7 +83,7 @@ def build_features(
     legal_documents: legal.Legal,
     used: usage.Usage,
     workspaces: Workspaces,
-    perform: PerformAs,
+    perform: contract.PerformAs,
 ) -> Features:
     """Build every feature from the kernel and the features that it uses; nothing runs yet.
 

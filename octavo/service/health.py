@@ -12,9 +12,7 @@ from typing import Literal
 from octavo_rules.problems import NotReady
 from pydantic_core import MISSING
 
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import ContractModel
-from octavo.http.contract.operation import Security, operation
+from octavo.http import contract
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +42,13 @@ class Readiness:
         return not self.stopping and all(each.met or each.optional for each in self.requirements)
 
 
-class LivenessReport(ContractModel):
+class LivenessReport(contract.Model):
     """The process responds."""
 
     status: Literal["alive"]
 
 
-class RequirementReport(ContractModel):
+class RequirementReport(contract.Model):
     """A condition for accepting work."""
 
     name: str
@@ -63,14 +61,14 @@ class RequirementReport(ContractModel):
     """An explanation for people; omitted in a summary."""
 
 
-class ReadinessReport(ContractModel):
+class ReadinessReport(contract.Model):
     """The process accepts work."""
 
     status: Literal["ready"]
     requirements: tuple[RequirementReport, ...]
 
 
-class DetailQuery(ContractModel):
+class DetailQuery(contract.Model):
     """How much of the readiness is reported."""
 
     detail: Literal["summary", "full"] = "full"
@@ -90,45 +88,45 @@ class ServiceOperations:
     def __init__(self, readiness: Callable[[], Awaitable[Readiness]]) -> None:
         self._readiness = readiness
 
-    @operation(
+    @contract.operation(
         id="getHealth",
         method="GET",
         path="/api/health",
         tag="service",
         summary="Check whether this process is alive",
-        security=Security.NONE,
+        security=contract.Security.NONE,
     )
-    @operation(
+    @contract.operation(
         id="getRootHealth",
         method="GET",
         path="/health",
         tag="service",
         summary="Check whether this process is alive",
-        security=Security.NONE,
+        security=contract.Security.NONE,
     )
-    async def get_health(self, call: Call) -> LivenessReport:
+    async def get_health(self, call: contract.Call) -> LivenessReport:
         """Return a liveness report."""
         return _ALIVE
 
-    @operation(
+    @contract.operation(
         id="getReadiness",
         method="GET",
         path="/api/ready",
         tag="service",
         summary="Check whether this process accepts work",
-        security=Security.NONE,
+        security=contract.Security.NONE,
         problems=(NotReady,),
     )
-    @operation(
+    @contract.operation(
         id="getRootReadiness",
         method="GET",
         path="/ready",
         tag="service",
         summary="Check whether this process accepts work",
-        security=Security.NONE,
+        security=contract.Security.NONE,
         problems=(NotReady,),
     )
-    async def get_readiness(self, call: Call, query: DetailQuery) -> ReadinessReport:
+    async def get_readiness(self, call: contract.Call, query: DetailQuery) -> ReadinessReport:
         """Return the requirements; raise `NotReady` with them when one is not met."""
         readiness = await self._readiness()
         full = query.detail == "full"

@@ -23,8 +23,7 @@ from werkzeug.exceptions import HTTPException
 
 from octavo.access.ports import Clock, NewEntropy
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
-from octavo.http.contract.in_process import Perform
-from octavo.http.contract.security_headers import PAGE_HEADERS
+from octavo.http import contract
 from octavo.http.pages import API_REFERENCE
 from octavo.http.pages.form_stamps import FormStamps
 from octavo.http.pages.forms import FormConnection
@@ -56,7 +55,9 @@ PIECES = 100
 """Chunks of a long template rendered between checkpoints."""
 
 _LOGGER = logging.getLogger(__name__)
-_HEADERS = tuple((name.decode("ascii"), value.decode("ascii")) for name, value in PAGE_HEADERS)
+_HEADERS = tuple(
+    (name.decode("ascii"), value.decode("ascii")) for name, value in contract.PAGE_HEADERS
+)
 
 _Failure = tuple[type, BaseException, TracebackType] | tuple[None, None, None]
 
@@ -108,21 +109,21 @@ class Explained(Protocol):
 def pages(
     *,
     api_document: str,
-    contract: Mapping[str, object],
+    openapi: Mapping[str, object],
     problems: Sequence[Explained | type[Problem]] = (),
     public_url: str = "",
     legal: LegalDocuments = NO_DOCUMENTS,
     sends_mail: bool = False,
     mcp: bool = False,
     features: Iterable[AddPages] = (),
-    perform: Perform,
+    perform: contract.Perform,
     now: Clock,
     new_entropy: NewEntropy,
     stamps: FormStamps,
 ) -> QuartTrio:
     """Return the ASGI application of the pages.
 
-    ``api_document`` is the path of the OpenAPI document, ``contract`` the document, which is shown
+    ``api_document`` is the path of the OpenAPI document, ``openapi`` the document, which is shown
     at `API_REFERENCE`. Each of ``problems`` gets a page below ``/problems/``, which the ``type`` of
     a problem links to. ``public_url`` is the address of the installation, without a trailing slash.
     People accept the documents ``legal``; ``sends_mail`` is whether the installation can send
@@ -150,7 +151,7 @@ def pages(
     app.jinja_env.globals.update(sends_mail=sends_mail)
     api_page = packed_api_page = b""
 
-    described = reference(contract)
+    described = reference(openapi)
 
     @app.before_serving
     async def write_api_page() -> None:

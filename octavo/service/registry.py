@@ -52,13 +52,7 @@ from octavo.features.publishing.api.published import PublishedOperations
 from octavo.features.search.api import SearchOperations
 from octavo.features.sync.api import SyncOperations
 from octavo.features.sync.notices import NoticeOperations
-from octavo.http.contract.assembly import contract_of, served_operations_of
-from octavo.http.contract.call import Call
-from octavo.http.contract.declared_responses import possible_problems
-from octavo.http.contract.openapi import Example, document
-from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.reply import Stream
-from octavo.http.contract.schemas import Json
+from octavo.http import contract
 from octavo.service.health import ServiceOperations
 
 _PIECE = 16_384
@@ -80,16 +74,16 @@ class ContractOperations:
         self._pieces: tuple[bytes, ...] = ()
         self._length = 0
 
-    @operation(
+    @contract.operation(
         id="getContract",
         method="GET",
         path=PATH,
         tag="service",
         summary="Get the OpenAPI document of this server",
-        security=Security.NONE,
+        security=contract.Security.NONE,
         media_types=(_MEDIA_TYPE,),
     )
-    async def get_contract(self, call: Call) -> Stream:
+    async def get_contract(self, call: contract.Call) -> contract.Stream:
         """Return the document."""
         document = await self._document()
         if not self._pieces:
@@ -97,7 +91,7 @@ class ContractOperations:
             starts = range(0, len(content), _PIECE)
             self._pieces = tuple(content[start : start + _PIECE] for start in starts)
             self._length = len(content)
-        return Stream(_each(self._pieces), _MEDIA_TYPE, self._length)
+        return contract.Stream(_each(self._pieces), _MEDIA_TYPE, self._length)
 
 
 async def _each(pieces: tuple[bytes, ...]) -> AsyncIterator[bytes]:
@@ -163,22 +157,22 @@ _OUTSIDE_OPERATIONS: tuple[type[Problem], ...] = (
 """The problems of the router and of the pages, which no declaration has to name."""
 
 
-def contract_document() -> Json:
+def contract_document() -> contract.Json:
     """Return the OpenAPI document of all operations."""
-    examples: dict[str, Json] = json.loads(EXAMPLES.read_bytes())
-    return document(
+    examples: dict[str, contract.Json] = json.loads(EXAMPLES.read_bytes())
+    return contract.openapi_document(
         CONTRACT,
         title="Octavo",
         version=CONTRACT_VERSION,
-        examples={name: Example(**each) for name, each in examples.items()},
-        operations_of=served_operations_of,
+        examples={name: contract.Example(**each) for name, each in examples.items()},
+        operations_of=contract.served_operations_of,
     )
 
 
 def explained_problems() -> list[type[Problem] | ServerProblem]:
     """Return every problem that a client may receive, by status: each has a page."""
-    served = contract_of(CONTRACT, served_operations_of)
-    possible = (each for declared in served for each in possible_problems(declared))
+    served = contract.contract_of(CONTRACT, contract.served_operations_of)
+    possible = (each for declared in served for each in contract.possible_problems(declared))
     found: list[type[Problem] | ServerProblem]
     found = [*_OUTSIDE_OPERATIONS, *SERVER_PROBLEMS, *possible]
     by_code = {each.code: each for each in found}

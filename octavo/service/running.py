@@ -33,9 +33,7 @@ from octavo.features.accounts.passwords import Passwords
 from octavo.features.archives.job import free_slots_left
 from octavo.features.legal.feature import Legal, read_legal
 from octavo.features.members.invitations_of_terminal import first_invitation
-from octavo.http.contract.call import Principal
-from octavo.http.contract.memory_budget import MemoryBudget
-from octavo.http.contract.request_log import RequestLog, request_log
+from octavo.http import contract
 from octavo.log import Log, LogFormat, configure, in_rounds
 from octavo.model.access.audit import AuditEntry
 from octavo.service.components import build_service
@@ -141,7 +139,7 @@ async def run(settings: Settings, log: Log, *, new: bool = False) -> None:
                         control,
                         phase,
                         log,
-                        request_log(rounds.write),
+                        contract.request_log(rounds.write),
                     )
                     invited: list[AuditEntry] = []
                     audit = server_audit(engine.store, invited.append, AfterCommit())
@@ -236,7 +234,7 @@ def build_tree(
     control_listener: socket.socket,
     phase: _Phase,
     log: Log,
-    log_request: RequestLog,
+    log_request: contract.RequestLog,
 ) -> Supervisor:
     """Put every part of the service under supervision; nothing runs yet.
 
@@ -257,7 +255,9 @@ def build_tree(
     root.add(WorkerSpec("control", control))
 
     # The worker starts when everything has been added.
-    async def perform(scope: Scope, receive: Receive, request_id: str, caller: Principal) -> object:
+    async def perform(
+        scope: Scope, receive: Receive, request_id: str, caller: contract.Principal
+    ) -> object:
         return await application.perform(scope, receive, request_id, caller)
 
     service = build_service(
@@ -274,7 +274,7 @@ def build_tree(
     object_store = folders.blobs if settings.object_store else None
     probe = ReadinessProbe(engine, settings.data_dir, phase.stopping, object_store=object_store)
     usage = ServerUsage()
-    memory = MemoryBudget(settings.memory, settings.memory_per_client)
+    memory = contract.MemoryBudget(settings.memory, settings.memory_per_client)
 
     def limits() -> str:
         # Imported when somebody looks.
@@ -310,7 +310,7 @@ async def serve_http(
     application: ASGIApplication,
     *,
     listener: socket.socket,
-    log_request: RequestLog,
+    log_request: contract.RequestLog,
     usage: ServerUsage,
     shutdown: trio.Event,
     task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
@@ -388,7 +388,7 @@ _MIB: Final = 1024 * 1024
 
 
 def render_limits(
-    settings: Settings, server: ServerUsage, memory: MemoryBudget, passwords: Passwords
+    settings: Settings, server: ServerUsage, memory: contract.MemoryBudget, passwords: Passwords
 ) -> str:
     """Return the limits as text for a terminal, one line for each, with what is used now."""
     used = f"{memory.held / _MIB:.1f} MiB", f"{memory.most_of_one / _MIB:.1f} MiB"

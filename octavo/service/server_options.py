@@ -6,7 +6,7 @@ from collections.abc import Callable
 from antechamber import Limits, RejectedRequest, ServerOptions, raise_file_limit
 from antechamber.limits import ServerUsage
 
-from octavo.http.contract.request_log import RequestLog, RequestRecord
+from octavo.http import contract
 from octavo.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -14,7 +14,7 @@ _log = logging.getLogger(__name__)
 
 def server_options(
     settings: Settings,
-    log_request: RequestLog,
+    log_request: contract.RequestLog,
     usage: ServerUsage,
     *,
     now: Callable[[], float],
@@ -40,7 +40,7 @@ def server_options(
             # The application logs the requests that it received, in more detail.
             return
         log_request(
-            RequestRecord(
+            contract.RequestRecord(
                 request_id=rejected.request_id,
                 method=rejected.method,
                 path=rejected.path,

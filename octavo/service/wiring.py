@@ -12,9 +12,7 @@ from octavo.access.ports import milliseconds
 from octavo.features.accounts.api.authentication import AttemptLimiter
 from octavo.features.legal.feature import Legal
 from octavo.features.publishing.api.reader_problems import reader_problems
-from octavo.http.contract.application import Application
-from octavo.http.contract.in_process import Perform
-from octavo.http.contract.memory_budget import MemoryBudget
+from octavo.http import contract
 from octavo.http.lazy import LazyApplication, LazyValue
 from octavo.http.pages import API_REFERENCE
 from octavo.http.refusals import problem_of
@@ -30,9 +28,9 @@ def wire_application(
     legal: Legal,
     *,
     readiness: Callable[[], Awaitable[Readiness]],
-    memory: MemoryBudget | None = None,
+    memory: contract.MemoryBudget | None = None,
     started: trio.Event | None = None,
-) -> Application:
+) -> contract.Application:
     """Return the application that serves every operation and page under the public URL.
 
     ``memory`` limits the memory of large requests and responses; None means the default limit.
@@ -41,16 +39,16 @@ def wire_application(
     kernel, features = service.kernel, service.features
     parts = features.parts
     public_url = kernel.settings.public_url
-    contract = LazyValue(contract_document)
+    openapi = LazyValue(contract_document)
 
     async def load_pages() -> ASGIApplication:
-        make = partial(_pages, service, legal, await contract.get(), application.perform)
+        make = partial(_pages, service, legal, await openapi.get(), application.perform)
         return await trio.to_thread.run_sync(make, abandon_on_cancel=True)
 
-    application = Application(
+    application = contract.Application(
         [
             ServiceOperations(readiness),
-            ContractOperations(contract.get),
+            ContractOperations(openapi.get),
             *(operations for each in parts for operations in each.operations),
         ],
         absent={group: why for each in parts for group, why in each.absent.items()},
@@ -76,7 +74,7 @@ def wire_application(
 
 
 def _pages(
-    service: Service, legal: Legal, contract: Mapping[str, object], perform: Perform
+    service: Service, legal: Legal, openapi: Mapping[str, object], perform: contract.Perform
 ) -> ASGIApplication:
     # Quart takes a third of the time of the start.
     from octavo.http.pages.form_stamps import FormStamps  # noqa: PLC0415
@@ -90,7 +88,7 @@ def _pages(
     stamps = FormStamps(form_secret, now=now, session_seconds=features.accounts.life.absolute)
     application = pages(
         api_document=ContractOperations.PATH,
-        contract=contract,
+        openapi=openapi,
         problems=explained_problems(),
         public_url=kernel.settings.public_url,
         legal=legal.documents,

@@ -15,20 +15,3 @@ from octavo.store.errors import (
     TextDamaged,
 )
 from octavo.store.transaction import Row, Script, Store, Transaction, Value
-
-__all__ = [
-    "ConstraintViolated",
-    "IndexDamaged",
-    "Row",
-    "Script",
-    "StatementInvalid",
-    "Store",
-    "StoreError",
-    "StoreFull",
-    "StoreOutdated",
-    "StoreUnavailable",
-    "StoreUnusable",
-    "TextDamaged",
-    "Transaction",
-    "Value",
-]

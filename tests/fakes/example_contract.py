@@ -11,7 +11,7 @@ from octavo_rules.problems import NotFound, NotSignedIn, Problem, RateLimited
 from octavo.http.contract.application import Application
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import IN_PATH, ContractModel, HeaderModel
+from octavo.http.contract.contract_model import IN_PATH, HeaderModel, Model
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.reply import NotModified, Reply, Stream
 from octavo.http.contract.request_log import RequestRecord
@@ -26,7 +26,7 @@ class ShelfClosed(Problem):
     summary = "The shelf is shut."
 
 
-class ShelfPath(ContractModel):
+class ShelfPath(Model):
     shelf_id: Annotated[str, IN_PATH]
 
 
@@ -34,7 +34,7 @@ class PagePath(ShelfPath):
     page: str
 
 
-class ListQuery(ContractModel):
+class ListQuery(Model):
     limit: int = 100
     after: str | None = None
 
@@ -47,16 +47,16 @@ class WriteHeaders(HeaderModel):
     if_match: str
 
 
-class Shelf(ContractModel):
+class Shelf(Model):
     shelf_id: UUID
     note_count: int
 
 
-class NoteInput(ContractModel):
+class NoteInput(Model):
     text: str
 
 
-class NoteMade(ContractModel):
+class NoteMade(Model):
     text: str
     by: str
 

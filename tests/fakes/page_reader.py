@@ -27,7 +27,7 @@ from octavo.features.notes.pages import add_note_pages
 from octavo.features.notes.pages.frame import NotePages
 from octavo.features.oauth.pages import add_connection_pages
 from octavo.features.publishing import pages as publishing
-from octavo.http.contract.openapi import document
+from octavo.http.contract.openapi import openapi_document
 from octavo.http.pages.form_stamps import FormStamps
 from octavo.kernel import AddPages
 from octavo.model.access.account import Role
@@ -362,7 +362,7 @@ class Installation:
         )
         self.app = pages(
             api_document="/api/openapi.json",
-            contract=document([ServiceOperations], title="Octavo", version="1"),
+            openapi=openapi_document([ServiceOperations], title="Octavo", version="1"),
             public_url=ORIGIN,
             legal=users.identity.legal,
             sends_mail=sends_mail,

@@ -18,7 +18,7 @@ from octavo_rules.problems import NotFound, Problem, RateLimited
 from quart.typing import TestAppProtocol as Running
 from quart_trio import QuartTrio
 
-from octavo.http.contract.openapi import document
+from octavo.http.contract.openapi import openapi_document
 from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.pages.resubmission import Resubmissions
 from octavo.http.pages.static_files import shortened, static_file, style_sheet
@@ -78,7 +78,7 @@ def make() -> QuartTrio:
     """The pages, and below /test whatever can fail on one."""
     app = pages(
         api_document="/api/openapi.json",
-        contract=document([ServiceOperations, ShelfOperations], title="Octavo", version="1"),
+        openapi=openapi_document([ServiceOperations, ShelfOperations], title="Octavo", version="1"),
         problems=[NotFound, Unexplained],
         public_url="https://octavo.example",
         perform=nobody,
@@ -290,7 +290,7 @@ def pages_of(contract: Mapping[str, object]) -> QuartTrio:
     """The pages of an API."""
     return pages(
         api_document="/api/openapi.json",
-        contract=contract,
+        openapi=contract,
         perform=nobody,
         now=no_time,
         new_entropy=no_entropy,
@@ -299,7 +299,7 @@ def pages_of(contract: Mapping[str, object]) -> QuartTrio:
 
 
 async def test_api_page_escapes_the_words_of_the_contract() -> None:
-    described = document([ShelfOperations], title="<b>Octavo</b>", version="1")
+    described = openapi_document([ShelfOperations], title="<b>Octavo</b>", version="1")
     async with pages_of(described).test_app() as app:
         _, _, text = await ask(app, "/api/docs")
     assert "&lt;b&gt;Octavo&lt;/b&gt; API" in text
@@ -316,7 +316,7 @@ async def test_api_page_shows_no_markup_and_no_empty_list() -> None:
 
 
 async def test_pages_can_be_started_again_and_a_start_that_fails_says_why() -> None:
-    app = pages_of(document([ShelfOperations], title="Octavo", version="1"))
+    app = pages_of(openapi_document([ShelfOperations], title="Octavo", version="1"))
     for _ in range(2):
         async with app.test_app() as running:
             assert (await ask(running, "/api/docs"))[0] == 200
@@ -352,7 +352,9 @@ async def test_responses_to_forms_are_dropped_while_pages_are_served(
             ended.set()
 
     monkeypatch.setattr(Resubmissions, "run", run)
-    async with pages_of(document([ShelfOperations], title="Octavo", version="1")).test_app():
+    async with pages_of(
+        openapi_document([ShelfOperations], title="Octavo", version="1")
+    ).test_app():
         with trio.fail_after(5):
             await began.wait()
         assert not ended.is_set()

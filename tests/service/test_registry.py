@@ -14,7 +14,7 @@ from pydantic import BaseModel, RootModel, TypeAdapter, ValidationError
 
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.bodies.json_body import JsonBody
-from octavo.http.contract.contract_model import ContractModel
+from octavo.http.contract.contract_model import Model
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.operation import Operation
 from octavo.service.registry import CONTRACT, EXAMPLES, contract_document, explained_problems
@@ -23,7 +23,7 @@ WRITTEN = json.loads(EXAMPLES.read_bytes())
 EXEMPLARY = [each for each in contract_of(CONTRACT) if each.id in WRITTEN]
 
 
-class Attempt(ContractModel):
+class Attempt(Model):
     """A body."""
 
     address: str

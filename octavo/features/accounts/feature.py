@@ -27,7 +27,7 @@ from octavo.features.accounts.sql.sessions import expire_sessions
 from octavo.features.legal.feature import Legal
 from octavo.features.mail.feature import Mail
 from octavo.features.usage.feature import Usage
-from octavo.http.contract.operation import Security
+from octavo.http import contract
 from octavo.kernel import Feature, Kernel, Parts, worker
 from octavo.settings import Settings
 
@@ -148,8 +148,8 @@ def accounts_feature(kernel: Kernel, mail: Mail, legal: Legal, usage: Usage) -> 
             KeyOperations(own_keys, now=now),
         ],
         authenticators={
-            Security.SESSION_OR_KEY: authenticator,
-            Security.OPERATOR: OperatorTokens(settings.operator_tokens, audit.refused),
+            contract.Security.SESSION_OR_KEY: authenticator,
+            contract.Security.OPERATOR: OperatorTokens(settings.operator_tokens, audit.refused),
         },
         pages=pages,
         workers=[

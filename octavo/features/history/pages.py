@@ -14,7 +14,7 @@ from octavo.features.history.api.client_changes import (
     UndoOutlookSchema,
     UndoResult,
 )
-from octavo.http.contract.contract_model import written_time
+from octavo.http import contract
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, redirect, show
@@ -80,7 +80,7 @@ async def _undo(
     workspace = await workspace_of(visitor, workspace_id)
     found = await _programs(visitor, workspace_id)
     program = _named(found, asked)
-    everything = written_time(max(program.first_at, found.undoable_since))
+    everything = contract.written_time(max(program.first_at, found.undoable_since))
     since = asked.get("since", "")
     if not _is_time(since):
         since = everything

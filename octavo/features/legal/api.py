@@ -6,16 +6,13 @@ from typing import NamedTuple
 from octavo_rules.problems import Header, NotFound
 
 from octavo.features.legal.rules import DocumentName, LegalDocuments
+from octavo.http import contract
 from octavo.http.conditional import IfNoneMatch
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import ContractModel, Timestamp, timestamp
-from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.reply import HtmlPage, NotModified
 from octavo.model.access.account import Consent, Versions
 from octavo.model.etag import entity_tag
 
 
-class ConsentInput(ContractModel):
+class ConsentInput(contract.Model):
     """The versions that the person accepts: exactly those in force."""
 
     terms_version: str | None
@@ -24,15 +21,15 @@ class ConsentInput(ContractModel):
     """The version of the privacy notice; null if the installation has none."""
 
 
-class ConsentRecorded(ContractModel):
+class ConsentRecorded(contract.Model):
     """The versions that the person accepted, and when."""
 
     terms_version: str | None
     privacy_version: str | None
-    accepted_at: Timestamp
+    accepted_at: contract.Timestamp
 
 
-class RequiredDocuments(ContractModel):
+class RequiredDocuments(contract.Model):
     """The documents in force: their versions, and where to read them; null for a missing one."""
 
     terms_version: str | None
@@ -41,7 +38,7 @@ class RequiredDocuments(ContractModel):
     privacy_address: str | None
 
 
-class AccountConsent(ContractModel):
+class AccountConsent(contract.Model):
     """The consent of an account to the legal documents."""
 
     accepted: ConsentRecorded | None
@@ -60,7 +57,7 @@ def consent_recorded(consent: Consent) -> ConsentRecorded:
     return ConsentRecorded(
         terms_version=consent.versions.terms,
         privacy_version=consent.versions.privacy,
-        accepted_at=timestamp(consent.accepted_at),
+        accepted_at=contract.timestamp(consent.accepted_at),
     )
 
 
@@ -98,7 +95,7 @@ LegalPages = Callable[[], Awaitable[Mapping[DocumentName, LegalDocumentPage]]]
 """Returns the page of each document that this installation shows itself."""
 
 
-class LegalDocumentPath(ContractModel):
+class LegalDocumentPath(contract.Model):
     """One of the documents."""
 
     document: DocumentName
@@ -114,7 +111,7 @@ class LegalOperations:
     def __init__(self, pages: LegalPages) -> None:
         self._pages = pages
 
-    @operation(
+    @contract.operation(
         id="getLegalDocument",
         method="GET",
         path="/legal/{document}",
@@ -122,7 +119,7 @@ class LegalOperations:
         summary="Read the terms or the privacy notice",
         description="A document that the operator names by an address, or not at all, is missing "
         "here.",
-        security=Security.NONE,
+        security=contract.Security.NONE,
         problems=(NotFound,),
         headers={
             "cache-control": "The browser checks for a new version at each visit.",
@@ -130,13 +127,13 @@ class LegalOperations:
         },
     )
     async def get_legal_document(
-        self, call: Call, path: LegalDocumentPath, headers: IfNoneMatch
-    ) -> HtmlPage | NotModified:
+        self, call: contract.Call, path: LegalDocumentPath, headers: IfNoneMatch
+    ) -> contract.HtmlPage | contract.NotModified:
         """Return the page of a document."""
         page = (await self._pages()).get(path.document)
         if page is None:
             raise NotFound("This installation shows no such document.")
         validators = (_CACHE_CONTROL, (b"etag", entity_tag(page.etag)))
         if headers.names(page.etag):
-            return NotModified(validators)
-        return HtmlPage(page.html, validators)
+            return contract.NotModified(validators)
+        return contract.HtmlPage(page.html, validators)

@@ -17,11 +17,8 @@ from octavo.features.links.sql.link_queries import (
     links_of_file,
     unresolved_links,
 )
+from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.contract.call import Call
-from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.paging import PageQuery, read_cursor, split_page
-from octavo.http.contract.slices import converted
 from octavo.http.file_schemas import WorkspacePath
 from octavo.store import Script, Store, StoreFull, StoreUnavailable
 from octavo.store.transaction import T
@@ -39,18 +36,20 @@ class LinkOperations:
         self._store = store
         self._access = access
 
-    @operation(
+    @contract.operation(
         id="getLinks",
         method="GET",
         path="/api/workspaces/{workspaceId}/files/{fileId}/links",
         tag="links",
         summary="List the links of a file, and those to it",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
         problems=(NotFound,),
     )
-    async def get_links(self, call: Call, path: FilePath, query: PageQuery) -> FileLinksSchema:
+    async def get_links(
+        self, call: contract.Call, path: FilePath, query: contract.PageQuery
+    ) -> FileLinksSchema:
         """Return the links of a live file."""
         workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         file_id = path.file_id
@@ -65,22 +64,22 @@ class LinkOperations:
         if found is None:
             raise NotFound
         page, following = _page(found.incoming, query.limit)
-        outgoing = tuple(await converted(found.outgoing, _outgoing))
+        outgoing = tuple(await contract.converted(found.outgoing, _outgoing))
         return FileLinksSchema(outgoing=outgoing, incoming=page, next=following)
 
-    @operation(
+    @contract.operation(
         id="listUnresolvedLinks",
         method="GET",
         path="/api/workspaces/{workspaceId}/links/unresolved",
         tag="links",
         summary="List links that resolve to no file",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
         problems=(NotFound,),
     )
     async def list_unresolved_links(
-        self, call: Call, path: WorkspacePath, query: PageQuery
+        self, call: contract.Call, path: WorkspacePath, query: contract.PageQuery
     ) -> LinkList:
         """Return a page of links."""
         workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
@@ -97,12 +96,14 @@ class LinkOperations:
 
 
 def _after(given: str | None) -> tuple[str, int]:
-    parts = read_cursor(given, 2, identifier=0, numbers=(1,))
+    parts = contract.read_cursor(given, 2, identifier=0, numbers=(1,))
     return FIRST if parts is None else (parts[0], int(parts[1]))
 
 
 def _page(links: list[FoundLink], limit: int) -> tuple[tuple[FoundLinkDocument, ...], str | None]:
-    page, following = split_page(links, limit, lambda each: (each.file_id, str(each.number)))
+    page, following = contract.split_page(
+        links, limit, lambda each: (each.file_id, str(each.number))
+    )
     return tuple(map(_found, page)), following
 
 

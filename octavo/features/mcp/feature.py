@@ -3,15 +3,14 @@
 from octavo.features.accounts.feature import Accounts
 from octavo.features.mcp.api.mcp import AccessTokens, Exchange, McpOperations, OwnOriginOnly
 from octavo.features.oauth.feature import OFF
-from octavo.http.contract.in_process import PerformAs
-from octavo.http.contract.operation import Security
+from octavo.http import contract
 from octavo.http.lazy import LazyValue
 from octavo.kernel import Feature, Kernel, Parts
 
 FEATURE = Feature("mcp")
 
 
-def mcp_feature(kernel: Kernel, accounts: Accounts, perform: PerformAs) -> Parts:
+def mcp_feature(kernel: Kernel, accounts: Accounts, perform: contract.PerformAs) -> Parts:
     """Return the feature; ``perform`` performs the operations that tools need."""
     settings = kernel.settings
     if not settings.mcp:
@@ -33,5 +32,5 @@ def mcp_feature(kernel: Kernel, accounts: Accounts, perform: PerformAs) -> Parts
     )
     return Parts(
         operations=[McpOperations(exchange)],
-        authenticators={Security.MCP: OwnOriginOnly(tokens, origin=settings.public_url)},
+        authenticators={contract.Security.MCP: OwnOriginOnly(tokens, origin=settings.public_url)},
     )

@@ -15,8 +15,7 @@ from octavo.features.oauth.api.connections import (
 from octavo.features.oauth.api.oauth import AUTHORIZE
 from octavo.features.oauth.rules.redirect_uri import form_action_of
 from octavo.features.oauth.rules.refusal import InvalidOAuthRequest
-from octavo.http.contract.contract_model import Removed
-from octavo.http.contract.security_headers import PAGE_HEADERS
+from octavo.http import contract
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import redirect, show
@@ -34,7 +33,9 @@ DAYS: Mapping[str, str] = {
 _USUAL_DAYS = "90"
 _CHOSEN = "workspace-"
 _AMBIGUOUS = "You have ticked workspaces: choose “Only these”, or tick none to allow all of them."
-_POLICY = next(value.decode() for name, value in PAGE_HEADERS if name == b"content-security-policy")
+_POLICY = next(
+    value.decode() for name, value in contract.PAGE_HEADERS if name == b"content-security-policy"
+)
 
 
 def add_connection_pages(site: PageRegistry) -> None:
@@ -110,7 +111,7 @@ def add_connection_pages(site: PageRegistry) -> None:
 
     @site.form(f"{_CONNECTIONS}/<uuid:connection_id>/revoke")
     async def revoke(visitor: Visitor, connection_id: str) -> Response:
-        await visitor.api.send(Removed, "DELETE", f"{_CONNECTIONS_API}/{connection_id}")
+        await visitor.api.send(contract.Removed, "DELETE", f"{_CONNECTIONS_API}/{connection_id}")
         return redirect(_CONNECTIONS, "connection-revoked")
 
 

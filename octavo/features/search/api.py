@@ -15,16 +15,8 @@ from octavo.features.search.note_search import FoundNotes, NoteSearch, SearchedT
 from octavo.features.search.rules import Finder, Ranked, finders_of, snippets_of
 from octavo.features.search.sql.searching import workspaces_of
 from octavo.features.usage.api import METERED, Metering
+from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import (
-    ContractModel,
-    GivenTime,
-    Identifier,
-    milliseconds_of,
-)
-from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.paging import IN_DIGITS
 from octavo.http.fields import FolderPath, QueryText
 from octavo.http.file_schemas import WorkspacePath
 from octavo.model.search.query import HeadFilter, InvalidQuery, Query, parse_query
@@ -42,27 +34,27 @@ _QUERY_SYNTAX = (
 )
 
 
-class SearchQuery(ContractModel):
+class SearchQuery(contract.Model):
     """A search query."""
 
     q: QueryText
     """Words, and phrases in quotes; at most 500 characters."""
     path: FolderPath = ""
     """The folder to search, including its subfolders."""
-    limit: Annotated[int, Field(ge=1, le=100), IN_DIGITS] = 20
+    limit: Annotated[int, Field(ge=1, le=100), contract.IN_DIGITS] = 20
     """Maximum number of results."""
-    changed_since: GivenTime | None = None
+    changed_since: contract.GivenTime | None = None
     """Restricts the search to notes whose last change was at this time or later."""
-    changed_before: GivenTime | None = None
+    changed_before: contract.GivenTime | None = None
     """Restricts the search to notes whose last change was before this time."""
-    author: Identifier | None = None
+    author: contract.Identifier | None = None
     """Restricts the search to notes whose last change this account made."""
 
 
 class WideSearchQuery(SearchQuery):
     """A search query for several workspaces."""
 
-    workspace_id: Identifier | None = None
+    workspace_id: contract.Identifier | None = None
     """Restricts the search to one workspace."""
 
 
@@ -84,38 +76,38 @@ class SearchOperations:
         self._access = access
         self._notes = NoteSearch(store, texts, FairThreads(MAX_THREADS).run)
 
-    @operation(
+    @contract.operation(
         id="searchWorkspace",
         method="GET",
         path="/api/workspaces/{workspaceId}/search",
         tag="search",
         summary="Search the notes of a workspace",
         description=_QUERY_SYNTAX,
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
         problems=(NotFound, *METERED),
     )
     async def search_workspace(
-        self, call: Call, path: WorkspacePath, query: SearchQuery
+        self, call: contract.Call, path: WorkspacePath, query: SearchQuery
     ) -> SearchResults:
         """Return matching notes of one workspace."""
         workspace_id = await self._access.workspace(caller_of(call), path.workspace_id, "read")
         return await self._search(call, [workspace_id], query)
 
-    @operation(
+    @contract.operation(
         id="search",
         method="GET",
         path="/api/search",
         tag="search",
         summary="Search the notes of all workspaces of the account",
         description=f"{_QUERY_SYNTAX} Of more than 100 workspaces the newest are searched.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
         problems=(NotFound, *METERED),
     )
-    async def search(self, call: Call, query: WideSearchQuery) -> SearchResults:
+    async def search(self, call: contract.Call, query: WideSearchQuery) -> SearchResults:
         """Return matching notes of many workspaces."""
         if query.workspace_id is not None:
             workspace_id = WorkspaceId(query.workspace_id)
@@ -133,7 +125,7 @@ class SearchOperations:
         return [each.workspace_id for each in found]
 
     async def _search(
-        self, call: Call, workspaces: list[WorkspaceId], query: SearchQuery
+        self, call: contract.Call, workspaces: list[WorkspaceId], query: SearchQuery
     ) -> SearchResults:
         await self._metering.admit(call)
         if "\0" in query.path:
@@ -154,8 +146,8 @@ class SearchOperations:
 def _heads(query: SearchQuery) -> HeadFilter:
     since, before = query.changed_since, query.changed_before
     return HeadFilter(
-        since=None if since is None else milliseconds_of(since),
-        before=None if before is None else milliseconds_of(before),
+        since=None if since is None else contract.milliseconds_of(since),
+        before=None if before is None else contract.milliseconds_of(before),
         author=None if query.author is None else AccountId(query.author),
     )
 

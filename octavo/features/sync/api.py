@@ -12,13 +12,8 @@ from pydantic import BaseModel, Field
 from octavo.access.workspaces import Access
 from octavo.features.sync.sql import folder_feed
 from octavo.features.usage.api import METERED, Metering, amount_of_texts
+from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.contract.call import Authenticator, Call
-from octavo.http.contract.contract_model import ContractModel, Identifier
-from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.paging import IN_DIGITS, Limit
-from octavo.http.contract.reply import Stream
-from octavo.http.contract.slices import converted
 from octavo.http.file_schemas import WorkspacePath, feed_entry
 from octavo.http.sync_protocol import VERSIONS, SyncProtocol, UnsupportedProtocol, check_protocol
 from octavo.model.files.confinement import Confinement
@@ -32,7 +27,7 @@ from octavo.store.queries.marks import CursorUnknown, cursor_of
 class SyncCursor(SyncProtocol):
     """The version of the sync protocol, and the mark of the position of the client's copy."""
 
-    sync_mark: Identifier | None = None
+    sync_mark: contract.Identifier | None = None
     """``nextMark`` of the page with ``after``, or the ``mark`` of this position. With it, a
     position that was given twice, as after a restored backup, is recognised, and refused with
     ``cursor_unknown``.
@@ -50,18 +45,18 @@ _STEP = 200
 _LARGEST = 2**53 - 1
 
 
-class ProtocolReport(ContractModel):
+class ProtocolReport(contract.Model):
     """The supported versions."""
 
     versions: list[int]
 
 
-class FeedQuery(ContractModel):
+class FeedQuery(contract.Model):
     """Where to continue, and how much to return."""
 
-    after: Annotated[int, Field(ge=0, le=_LARGEST), IN_DIGITS] = 0
+    after: Annotated[int, Field(ge=0, le=_LARGEST), contract.IN_DIGITS] = 0
     """``next`` of the previous page; 0 for the beginning."""
-    limit: Limit = 100
+    limit: contract.Limit = 100
     """Maximum number of entries; entries of one position are never split."""
     include: Literal["text"] | None = None
     """``text`` includes the Markdown; pages are shorter then if the notes are long. A single
@@ -80,26 +75,30 @@ class SyncOperations:
     """
 
     def __init__(
-        self, store: Store, access: Access, authenticator: Authenticator, metering: Metering
+        self,
+        store: Store,
+        access: Access,
+        authenticator: contract.Authenticator,
+        metering: Metering,
     ) -> None:
         self._store = store
         self._metering = metering
         self._access = access
         self._authenticator = authenticator
 
-    @operation(
+    @contract.operation(
         id="getSyncProtocol",
         method="GET",
         path="/api/sync/protocol",
         tag="service",
         summary="Get the supported versions of the sync protocol",
-        security=Security.NONE,
+        security=contract.Security.NONE,
     )
-    async def get_sync_protocol(self, call: Call) -> ProtocolReport:
+    async def get_sync_protocol(self, call: contract.Call) -> ProtocolReport:
         """Return the versions."""
         return ProtocolReport(versions=list(VERSIONS))
 
-    @operation(
+    @contract.operation(
         id="getFeed",
         method="GET",
         path="/api/workspaces/{workspaceId}/feed",
@@ -108,13 +107,13 @@ class SyncOperations:
         description="Each file is listed once, however often it changed, including deleted and "
         "purged files; so a cursor never expires. Send `sync-mark` to notice when the history of "
         "the server was taken back.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
         problems=(NotFound, UnsupportedProtocol, CursorUnknown, *METERED),
     )
     async def get_feed(
-        self, call: Call, path: WorkspacePath, query: FeedQuery, headers: SyncCursor
+        self, call: contract.Call, path: WorkspacePath, query: FeedQuery, headers: SyncCursor
     ) -> FeedPage:
         """Return a page of the feed."""
         check_protocol(headers)
@@ -139,7 +138,9 @@ class SyncOperations:
         if texts:
             await self._metering.read(call, amount_of_texts(page.entries))
         return FeedPage(
-            entries=tuple(await converted(page.entries, partial(feed_entry, text=page.texts))),
+            entries=tuple(
+                await contract.converted(page.entries, partial(feed_entry, text=page.texts))
+            ),
             next=page.following.position,
             next_mark=page.following.mark,
             position=position,
@@ -147,7 +148,7 @@ class SyncOperations:
             more=page.following.position < position,
         )
 
-    @operation(
+    @contract.operation(
         id="getSnapshot",
         method="GET",
         path="/api/workspaces/{workspaceId}/snapshot",
@@ -155,14 +156,16 @@ class SyncOperations:
         summary="Get all live files with their texts, as of one position",
         description="One JSON document per line: a feed entry for each file, then `{position, "
         "mark, files}`.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
         problems=(NotFound, UnsupportedProtocol, *METERED),
         media_types=(LINES,),
         time=3600,
     )
-    async def get_snapshot(self, call: Call, path: WorkspacePath, headers: SyncProtocol) -> Stream:
+    async def get_snapshot(
+        self, call: contract.Call, path: WorkspacePath, headers: SyncProtocol
+    ) -> contract.Stream:
         """Return every live file."""
         check_protocol(headers)
         workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
@@ -174,11 +177,11 @@ class SyncOperations:
         cursor = await self._store.read(cursor_of(workspace_id))
         if cursor is None:
             raise NotFound
-        return Stream(self._lines(call, workspace_id, cursor, within), LINES)
+        return contract.Stream(self._lines(call, workspace_id, cursor, within), LINES)
 
     async def _lines(
         self,
-        call: Call,
+        call: contract.Call,
         workspace_id: WorkspaceId,
         cursor: Cursor,
         within: Confinement | None,
@@ -201,7 +204,7 @@ class SyncOperations:
                 return
             if found:
                 count += len(found)
-                lines = b"".join(await converted(found, _whole_line, _size))
+                lines = b"".join(await contract.converted(found, _whole_line, _size))
                 # The client may be slow; the texts must not stay in memory meanwhile.
                 del found
                 yield lines

@@ -22,14 +22,7 @@ from octavo_rules.problems import (
 from octavo.access.caller import Caller
 from octavo.actors.notice_hub import NoticeHub
 from octavo.features.accounts.api.authentication import SessionOrKey, credential_headers
-from octavo.http.contract.call import Call, client_of
-from octavo.http.contract.contract_model import HeaderModel
-from octavo.http.contract.memory_budget import MemoryBudget
-from octavo.http.contract.operation import Locked, Security, operation
-from octavo.http.contract.parameters import require_no_query
-from octavo.http.contract.prepared_response import WEBSOCKET_EVENTS, prepared_problem
-from octavo.http.contract.request_context import RequestContext
-from octavo.http.contract.request_log import RequestLog, RequestRecord
+from octavo.http import contract
 from octavo.http.refusals import failures_as_problems
 from octavo.store import Store
 from octavo.store.fair_turns import working_for
@@ -94,7 +87,7 @@ class SyncNoticeProtocol(StrEnum):
     V1 = "octavo.notices.v1"
 
 
-class NoticeHeaders(HeaderModel):
+class NoticeHeaders(contract.HeaderModel):
     """The subprotocol that the client requests."""
 
     sec_websocket_protocol: SyncNoticeProtocol
@@ -105,7 +98,7 @@ class NoticeOperations:
 
     OPERATION = "openSyncNotices"
 
-    @operation(
+    @contract.operation(
         id=OPERATION,
         method="GET",
         path=PATH,
@@ -115,10 +108,10 @@ class NoticeOperations:
         "`subscribed`, `changed` and `gone`; the client sends `{type: subscribe, "
         "workspaceId}` and `{type: unsubscribe, workspaceId}`. With a session cookie, "
         "the header `origin` must be that of this installation.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
-        locked=Locked.ALLOWED,
+        locked=contract.Locked.ALLOWED,
         status=101,
         headers={
             "sec-websocket-accept": "The proof that the server has read the key of the handshake.",
@@ -126,7 +119,7 @@ class NoticeOperations:
         },
         problems=(WrongOrigin, NoticesUnavailable),
     )
-    async def open_sync_notices(self, call: Call, headers: NoticeHeaders) -> None:
+    async def open_sync_notices(self, call: contract.Call, headers: NoticeHeaders) -> None:
         """Refuse requests that are not WebSocket handshakes."""
         raise InvalidRequest("This is a WebSocket: send the headers of its handshake.")
 
@@ -152,7 +145,7 @@ class NoticeSocket:
         subprotocol: str,
         serve: ServeStream,
         new_id: Callable[[], str],
-        log_request: RequestLog,
+        log_request: contract.RequestLog,
         public_url: str,
     ) -> None:
         self._authenticator = authenticator
@@ -165,8 +158,8 @@ class NoticeSocket:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one WebSocket request."""
-        context = RequestContext(
-            scope, receive, send, self._new_id, MemoryBudget(), WEBSOCKET_EVENTS
+        context = contract.RequestContext(
+            scope, receive, send, self._new_id, contract.MemoryBudget(), contract.WEBSOCKET_EVENTS
         )
         opened = False
         try:
@@ -175,7 +168,7 @@ class NoticeSocket:
             opened = True
         except Problem as problem:
             context.refused(problem.code)
-            refusal = prepared_problem(problem, context.request_id, self._public_url)
+            refusal = contract.prepared_problem(problem, context.request_id, self._public_url)
             await context.writer.send(refusal)
         except Exception:
             context.refused(InternalError.code)
@@ -184,17 +177,17 @@ class NoticeSocket:
             if not opened:
                 self._log_request(_record(context))
 
-    async def _admit(self, context: RequestContext) -> tuple[Extension, StreamCaller]:
+    async def _admit(self, context: contract.RequestContext) -> tuple[Extension, StreamCaller]:
         if not context.accepted:
             raise InvalidRequest(RULE)
-        require_no_query(context.scope["query_string"])
+        contract.require_no_query(context.scope["query_string"])
         extension = extension_of(context.scope)
         if extension is None:
             raise NoticesUnavailable
         # Only they are kept, for as long as the stream lasts.
         headers = credential_headers(context.scope["headers"])
         # Authentication may wait as well: for the client, not for whom the task served before.
-        working_for.set(network_prefix(client_of(context.scope)))
+        working_for.set(network_prefix(contract.client_of(context.scope)))
         with failures_as_problems():
             caller = await self._authenticator.identify(headers, changes=True)
         working_for.set(caller.name)
@@ -224,7 +217,7 @@ class NoticeSocket:
         return extension, StreamCaller(caller, workspace_access, still_valid)
 
     def _open(
-        self, extension: Extension, caller_state: StreamCaller, context: RequestContext
+        self, extension: Extension, caller_state: StreamCaller, context: contract.RequestContext
     ) -> None:
         began = trio.current_time()
         record = _record(context)._replace(status=101, principal=caller_state.caller.name)
@@ -245,7 +238,7 @@ class NoticeSocket:
         extension.upgrade(serve, self._subprotocol, headers)
 
 
-def _record(context: RequestContext) -> RequestRecord:
+def _record(context: contract.RequestContext) -> contract.RequestRecord:
     return context.record()._replace(operation=NoticeOperations.OPERATION)
 
 

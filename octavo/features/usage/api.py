@@ -22,8 +22,8 @@ from collections.abc import AsyncIterator, Iterable
 from octavo_rules.problems import Problem
 
 from octavo.features.usage.meter import Transfer, UsageMeter
+from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.contract.call import Call
 from octavo.model.usage import (
     NOTHING,
     Amount,
@@ -55,14 +55,14 @@ class Metering:
     def __init__(self, meter: UsageMeter) -> None:
         self._meter = meter
 
-    async def admit(self, call: Call, amount: Amount = NOTHING) -> None:
+    async def admit(self, call: contract.Call, amount: Amount = NOTHING) -> None:
         """Refuse the call if its caller can't read ``amount``; count nothing.
 
         Without an amount, refuse it if a limit is used up.
         """
         await self._meter.check(caller_of(call).account_id, amount)
 
-    async def count(self, call: Call, amount: Amount) -> None:
+    async def count(self, call: contract.Call, amount: Amount) -> None:
         """Count what a response sends, or the next piece of a stream; HEAD counts nothing."""
         account_id = caller_of(call).account_id
         if call.scope["method"] == "HEAD":
@@ -70,7 +70,7 @@ class Metering:
         else:
             await self._meter.count(account_id, amount)
 
-    async def read(self, call: Call, amount: Amount) -> None:
+    async def read(self, call: contract.Call, amount: Amount) -> None:
         """Count texts that a response sends, for which memory is reserved before.
 
         Raises `ServerBusy` without memory; then nothing is counted.
@@ -78,15 +78,15 @@ class Metering:
         call.take(memory_of(amount.size))
         await self.count(call, amount)
 
-    def add(self, call: Call, amount: Amount) -> None:
+    def add(self, call: contract.Call, amount: Amount) -> None:
         """Count what a response sends that can't be refused any more. It raises nothing."""
         self._meter.add(caller_of(call).account_id, amount)
 
-    async def limited(self, call: Call) -> bool:
+    async def limited(self, call: contract.Call) -> bool:
         """Return whether any limit applies to the caller, so that a total is worth computing."""
         return await self._meter.limited(caller_of(call).account_id)
 
-    async def hold(self, call: Call, amount: Amount) -> Transfer:
+    async def hold(self, call: contract.Call, amount: Amount) -> Transfer:
         """Return a transfer of one object in pieces, for `MeteredChunks`."""
         return await self._meter.hold(caller_of(call).account_id, amount)
 

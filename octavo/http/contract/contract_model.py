@@ -110,7 +110,7 @@ def public_name(model: type) -> str:
     return model.__name__.removesuffix(SUFFIX)
 
 
-class ContractModel(BaseModel):
+class Model(BaseModel):
     """A body, a part of one, or the path and query parameters of an operation.
 
     Types are strict: ``"1"`` is not a number in JSON. Text in a path or a query is parsed as the
@@ -131,7 +131,7 @@ class ContractModel(BaseModel):
     )
 
 
-class HeaderModel(ContractModel):
+class HeaderModel(Model):
     """The headers that an operation reads; others are ignored."""
 
     model_config = ConfigDict(alias_generator=header_name)
@@ -267,7 +267,7 @@ GivenBytes = Annotated[bytes, BeforeValidator(_decode), _GIVEN_SCHEMA]
 """Bytes in a request."""
 
 
-class Removed(ContractModel):
+class Removed(Model):
     """The object was removed."""
 
     removed: Literal[True] = True

@@ -131,7 +131,7 @@ class Example(NamedTuple):
 _NO_EXAMPLE = Example()
 
 
-def document(
+def openapi_document(
     groups: Iterable[type],
     *,
     title: str,

@@ -10,7 +10,7 @@ from octavo_rules.problems import InvalidRequest
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from octavo.http.contract.contract_model import ContractModel
+from octavo.http.contract.contract_model import Model
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ Cursor = Annotated[str, Field(json_schema_extra={"pattern": "^[A-Za-z0-9_-]+$"})
 """A cursor, made by `cursor` and read by `read_cursor`."""
 
 
-class PageQuery(ContractModel):
+class PageQuery(Model):
     """Selects the page of a list."""
 
     limit: Limit = 100
@@ -48,7 +48,7 @@ class PageQuery(ContractModel):
     """``next`` of the previous page; omitted for the first page."""
 
 
-class ListPage(ContractModel, Generic[T]):
+class ListPage(Model, Generic[T]):
     """A page of a list."""
 
     items: list[T]

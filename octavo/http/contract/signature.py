@@ -10,7 +10,7 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 
 from octavo.http.contract.bodies import BodyKind
-from octavo.http.contract.contract_model import IN_PATH, ContractModel, HeaderModel
+from octavo.http.contract.contract_model import IN_PATH, HeaderModel, Model
 from octavo.http.contract.declaration_check import (
     check_declaration,
     check_single_values,
@@ -100,8 +100,8 @@ def _hints(handler: Callable[..., object]) -> dict[str, object]:
 
 def _model(part: str, hint: object) -> type[BaseModel]:
     # Any other model ignores undeclared members, and might not be frozen.
-    if not (isinstance(hint, type) and issubclass(hint, ContractModel)):
-        raise ContractError(f"{part} must be a ContractModel, not {hint}")
+    if not (isinstance(hint, type) and issubclass(hint, Model)):
+        raise ContractError(f"{part} must be a Model, not {hint}")
     return hint
 
 
@@ -186,6 +186,6 @@ def _check_described(response_type: object) -> None:
         TypeAdapter(cast("type[object]", response_type)).json_schema(mode="serialization")
     except (PydanticUserError, PydanticUndefinedAnnotation) as error:
         raise ContractError(
-            f"the response {response_type} can't be described: return a ContractModel, or "
+            f"the response {response_type} can't be described: return a Model, or "
             f"another type that pydantic supports ({error})"
         ) from None

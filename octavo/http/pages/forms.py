@@ -17,20 +17,12 @@ from octavo_rules.problems import BodyTooLarge, Forbidden, InvalidRequest
 from quart.wrappers import Request
 from quart_trio.asgi import TrioASGIHTTPConnection
 
-from octavo.http.contract.bodies import ClientLeft, MultipartStream, declared_size, multipart_body
-from octavo.http.contract.bodies.body_reader import Headers, body_head, whole_body
-from octavo.http.contract.bodies.form import MEDIA_TYPE, parse_form
-from octavo.http.contract.bodies.media_type import parse_media_type
-from octavo.http.contract.bodies.multipart import Part
-from octavo.http.contract.bodies.part_cutter import PartBounds
-from octavo.http.contract.memory_budget import COUNTED
-from octavo.http.contract.renewed_time import RenewedTime
-from octavo.http.contract.reservation import Reservation
+from octavo.http import contract
 from octavo.model.image_limits import MAX_BYTES
 
 MOST_FIELDS = 200
 """Fields of a form."""
-LONGEST_SMALL = COUNTED
+LONGEST_SMALL = contract.COUNTED
 """Bytes of a form, but for those with long texts and images."""
 LONGEST_TEXT = 8 * 1024 * 1024
 """Bytes of the fields of a form with a long text. The longest note has a quarter of it: browsers
@@ -110,23 +102,23 @@ class PageForm:
     def __init__(self, *, large: bool) -> None:
         self._longest_text = LONGEST_TEXT if large else LONGEST_SMALL
         self.limit = LONGEST_FORM if large else LONGEST_SMALL
-        self.media_types = (MEDIA_TYPE, "multipart/form-data")
+        self.media_types = (contract.FORM_MEDIA_TYPE, "multipart/form-data")
         self.time = None
         self.model = None
         self.schema = None
-        bounds = PartBounds(parts=MOST_FIELDS, field=self._longest_text)
-        self._multipart = multipart_body(limit=self.limit, bounds=bounds)
+        bounds = contract.PartBounds(parts=MOST_FIELDS, field=self._longest_text)
+        self._multipart = contract.multipart_body(limit=self.limit, bounds=bounds)
 
-    async def read(self, headers: Headers, receive: Receive) -> Form:
+    async def read(self, headers: contract.Headers, receive: Receive) -> Form:
         """Return the form; raises as `BodyKind.read`."""
-        media_type = parse_media_type(body_head(headers, self.limit)[0] or b"")
-        if media_type is None or media_type.essence != MEDIA_TYPE:
+        media_type = contract.parse_media_type(contract.body_head(headers, self.limit)[0] or b"")
+        if media_type is None or media_type.essence != contract.FORM_MEDIA_TYPE:
             return await self._parts(await self._multipart.read(headers, receive))
-        body_head(headers, LONGEST_SMALL)
-        found = parse_form(await whole_body(receive, LONGEST_SMALL), MOST_FIELDS)
+        contract.body_head(headers, LONGEST_SMALL)
+        found = contract.parse_form(await contract.whole_body(receive, LONGEST_SMALL), MOST_FIELDS)
         return Form(dict(reversed(found)))
 
-    async def _parts(self, parts: MultipartStream) -> Form:
+    async def _parts(self, parts: contract.MultipartStream) -> Form:
         fields: dict[str, str] = {}
         files: dict[str, SentFile] = {}
         left = self._longest_text
@@ -145,7 +137,7 @@ class PageForm:
 _SMALL, _LARGE = PageForm(large=False), PageForm(large=True)
 
 
-async def _content(part: Part) -> BinaryIO:
+async def _content(part: contract.Part) -> BinaryIO:
     file = BytesIO()
     async for chunk in part:
         file.write(chunk)
@@ -169,7 +161,7 @@ class SentForm:
     """
 
     def __init__(self, scope: Scope) -> None:
-        self.headers: Headers = scope["headers"]
+        self.headers: contract.Headers = scope["headers"]
         self._exchange = extension_of(scope)
         self._receive: Receive = scope[_BODY]
         self._ended = False
@@ -177,9 +169,9 @@ class SentForm:
     @property
     def is_large(self) -> bool:
         """Whether the form is larger than most, or does not tell its length."""
-        return declared_size(self.headers, 1 << 62) > LONGEST_SMALL
+        return contract.declared_size(self.headers, 1 << 62) > LONGEST_SMALL
 
-    async def read(self, reservation: Reservation, *, large: bool) -> Form:
+    async def read(self, reservation: contract.Reservation, *, large: bool) -> Form:
         """Return the form, whose memory is reserved. A ``large`` one has time while it progresses.
 
         Raises the same errors as `octavo.http.contract.bodies.BodyKind.read`, with `FormUnreadable`
@@ -191,7 +183,7 @@ class SentForm:
                 return await _SMALL.read(self.headers, self.receive)
             self.allow_time()
             form = await reservation.read(_LARGE, self.headers, self.receive)
-        except ClientLeft:
+        except contract.ClientLeft:
             raise FormUnreadable("The form did not arrive completely.") from None
         except InvalidRequest as problem:
             raise FormUnreadable(problem.detail) from None
@@ -203,7 +195,7 @@ class SentForm:
         """Let the body take as long as it needs, while it progresses."""
         if self._exchange is not None:
             self._exchange.allow(TRANSFER_SECONDS)
-            renewed = RenewedTime(self._exchange, TRANSFER_SECONDS)
+            renewed = contract.RenewedTime(self._exchange, TRANSFER_SECONDS)
             self._receive = renewed.receive(self._receive)
 
     async def discard(self) -> None:

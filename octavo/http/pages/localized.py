@@ -9,7 +9,7 @@ from babel import Locale
 from babel.dates import format_date, format_datetime, format_skeleton, format_timedelta
 from babel.numbers import format_decimal
 
-from octavo.http.contract.contract_model import written_time
+from octavo.http import contract
 
 _ENGLISH = Locale("en")
 _UNITS = ("bytes", "KB", "MB", "GB", "TB", "PB")
@@ -98,7 +98,7 @@ def when(time: datetime | str, now: float, locale: Locale) -> When:
     else:
         day = format_skeleton("MMMMd", moment, locale=locale)
     month = format_skeleton("yMMMM", moment, locale=locale)
-    tag = time if isinstance(time, str) else written_time(time)
+    tag = time if isinstance(time, str) else contract.written_time(time)
     return When(tag, relative, exact, day, month, str(locale).replace("_", "-"))
 
 

@@ -16,10 +16,9 @@ from quart import g, request
 from quart_trio import QuartTrio
 
 from octavo.access.ports import NewEntropy
-from octavo.http.contract.memory_budget import COUNTED, MemoryBudget
-from octavo.http.contract.reservation import Reservation, reservation_of
+from octavo.http import contract
 
-_LONG = COUNTED
+_LONG = contract.COUNTED
 _PIECE = 32 * 1024
 _MARK = re.compile(r"\0[0-9a-f]{32} (\d+)\0")
 
@@ -44,11 +43,11 @@ def is_long(text: str) -> bool:
     return len(text) > _LONG
 
 
-def reservation() -> Reservation:
+def reservation() -> contract.Reservation:
     """Return the memory of the present request."""
-    found = reservation_of(cast(Scope, request.scope))
+    found = contract.reservation_of(cast(Scope, request.scope))
     # Other servers limit no memory.
-    return Reservation(MemoryBudget(), None) if found is None else found
+    return contract.Reservation(contract.MemoryBudget(), None) if found is None else found
 
 
 async def body_of(page: str) -> str | AsyncIterator[bytes]:

@@ -33,8 +33,7 @@ from quart_trio import QuartTrio
 
 from octavo.access.ports import NewEntropy
 from octavo.features.accounts.api.account import AccountSchema
-from octavo.http.contract.bodies import ClientLeft
-from octavo.http.contract.in_process import Api, Perform
+from octavo.http import contract
 from octavo.http.pages.form_stamps import FormStamps
 from octavo.http.pages.forms import NO_FORM, Form, FormUnreadable, OldForm, SentFile, SentForm
 from octavo.http.pages.kept_forms import STAMP, fields_to_keep, go_on, not_saved, sign_in_again
@@ -103,7 +102,7 @@ class Visitor:
         files: the files of the form.
     """
 
-    api: Api
+    api: contract.Api
     given: Mapping[str, str]
     query: Mapping[str, str]
     signed_in: AccountSchema | None
@@ -149,7 +148,7 @@ class PageRegistry:
     def __init__(
         self,
         app: QuartTrio,
-        perform: Perform,
+        perform: contract.Perform,
         *,
         public_url: str,
         new_entropy: NewEntropy,
@@ -334,7 +333,7 @@ class PageRegistry:
             try:
                 self._require_own_origin()
                 return await answer(body, values)
-            except ClientLeft:
+            except contract.ClientLeft:
                 raise FormUnreadable("The form did not arrive completely.") from None
             except Problem as problem:
                 # A refused form needs no memory while the rest of it is read; what refused it, and
@@ -393,9 +392,9 @@ class PageRegistry:
             raise Forbidden("This page is for administrators of the installation.")
         return Visitor(self._api(), form.fields, request.args.to_dict(), account, form.files)
 
-    def _api(self) -> Api:
+    def _api(self) -> contract.Api:
         request_id = request.headers.get("x-request-id", "")
-        return Api(self._perform, _scope(), request_id, of_page=True)
+        return contract.Api(self._perform, _scope(), request_id, of_page=True)
 
     async def _begin_to_forget(self) -> None:
         self._forgetting = trio.CancelScope()

@@ -21,8 +21,7 @@ from quart import Response, g, request
 from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import MethodNotAllowed as NotOfThisMethod
 
-from octavo.http.contract.application import report_refusal
-from octavo.http.contract.in_process import Api, Perform
+from octavo.http import contract
 from octavo.http.pages.forms import FormUnreadable
 from octavo.http.pages.preferences import prefers_document
 from octavo.http.pages.responses import HOME, page_of_form, show
@@ -69,28 +68,28 @@ def as_problem(error: HTTPException) -> Problem:
     return _BY_STATUS.get(status, otherwise)()
 
 
-async def _workspace(problem: Problem, perform: Perform) -> Workspace | None:
+async def _workspace(problem: Problem, perform: contract.Perform) -> Workspace | None:
     """Return the workspace to whose pages the address of the request belongs."""
     found = _OF_WORKSPACE.match(request.path)
     if found is None or g.get("account") is None or problem.status not in _WITH_A_WAY_BACK:
         return None
     # Quart has its own ASGI types.
     scope = cast("Scope", request.scope)
-    api = Api(perform, scope, request.headers.get("x-request-id", ""), of_page=True)
+    api = contract.Api(perform, scope, request.headers.get("x-request-id", ""), of_page=True)
     try:
         return await api.get(Workspace, f"{LIST}/{found[1]}")
     except Problem:
         return None
 
 
-async def refusal(problem: Problem, public_url: str, perform: Perform) -> Response:
+async def refusal(problem: Problem, public_url: str, perform: contract.Perform) -> Response:
     """Return the response for ``problem``, in the form that the client of the request prefers.
 
     The code of the problem is included in the log line of the request. A page below those of a
     workspace leads to it, if the visitor, for whom ``perform`` performs operations, may see it.
     """
     # Quart has its own ASGI types.
-    report_refusal(cast("Scope", request.scope), problem.code)
+    contract.report_refusal(cast("Scope", request.scope), problem.code)
     request_id = request.headers.get("x-request-id", "")
     if prefers_document(request.headers.get("accept", "")):
         document = problem_document(

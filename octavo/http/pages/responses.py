@@ -7,7 +7,7 @@ from urllib.parse import quote, urlsplit
 from octavo_rules.problems import Header
 from quart import Response, current_app, request
 
-from octavo.http.contract.application import report_refusal
+from octavo.http import contract
 from octavo.http.pages.form_errors import FormErrors
 from octavo.http.pages.long_texts import body_of
 from octavo.http.pages.messages import message_cookie
@@ -48,7 +48,7 @@ async def show(
 
 def report(code: str) -> None:
     """Report the problem ``code`` to the log and the audit."""
-    report_refusal(cast("Scope", request.scope), code)
+    contract.report_refusal(cast("Scope", request.scope), code)
 
 
 def redirect(path: str, message: str | None = None, headers: Sequence[Header] = ()) -> Response:

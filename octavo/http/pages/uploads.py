@@ -8,16 +8,16 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from octavo.features.archives.imports import MAX_PARTS, PART_SIZE
-from octavo.http.contract.bodies import multipart_body
-from octavo.http.contract.bodies.multipart import Part
-from octavo.http.contract.bodies.part_cutter import PartBounds
+from octavo.http import contract
 from octavo.http.pages.forms import SentForm, field_text
 
 LARGEST_FIELD = 4096
 """Bytes of a field beside the file."""
 LARGEST_UPLOAD = PART_SIZE * MAX_PARTS + 64 * 1024
 """Bytes of a form with a file."""
-_FORM = multipart_body(limit=LARGEST_UPLOAD, bounds=PartBounds(parts=10, field=LARGEST_FIELD))
+_FORM = contract.multipart_body(
+    limit=LARGEST_UPLOAD, bounds=contract.PartBounds(parts=10, field=LARGEST_FIELD)
+)
 
 
 class Slices:
@@ -72,7 +72,7 @@ class UploadForm:
     """
 
     fields: dict[str, str]
-    file: Part | None
+    file: contract.Part | None
 
 
 async def open_upload(body: SentForm) -> UploadForm:

@@ -8,7 +8,7 @@ from octavo.features.legal.api import LegalDocumentPage, LegalOperations
 from octavo.features.legal.document_pages import legal_pages
 from octavo.features.legal.rules import DocumentName, LegalDocument, LegalDocuments
 from octavo.http.contract.application import Application
-from octavo.http.contract.openapi import document
+from octavo.http.contract.openapi import openapi_document
 from octavo.http.contract.security_headers import PAGE_HEADERS
 from tests.fakes.asgi_client import Response, ask
 
@@ -88,7 +88,7 @@ def test_pages_of_different_documents_have_different_tags() -> None:
 
 
 def test_contract_has_the_page() -> None:
-    described = document([LegalOperations], title="Octavo", version="1")
+    described = openapi_document([LegalOperations], title="Octavo", version="1")
     paths = described["paths"]
     assert isinstance(paths, dict)
     found = paths["/legal/{document}"]["get"]

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from octavo.http.contract.assembly import contract_of, operations_of
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import IN_PATH, ContractModel, HeaderModel
+from octavo.http.contract.contract_model import IN_PATH, HeaderModel, Model
 from octavo.http.contract.declared_responses import derived_problems, possible_problems
 from octavo.http.contract.operation import ContractError, Locked, Operation, Security, operation
 from octavo.http.contract.reply import HtmlPage, NotModified, Reply, Stream
@@ -21,11 +21,11 @@ ThingId = NewType("ThingId", str)
 BODY = json_body(NoteInput, limit=10)
 
 
-class ThingPath(ContractModel):
+class ThingPath(Model):
     thing_id: Annotated[ThingId, IN_PATH]
 
 
-class TextPath(ContractModel):
+class TextPath(Model):
     thing_id: str
 
 
@@ -57,7 +57,7 @@ class Ignoring(BaseModel):
     limit: int = 1
 
 
-class LooseEnd(ContractModel):
+class LooseEnd(Model):
     end: "NowhereDefined"  # type: ignore[name-defined]  # noqa: F821
 
 
@@ -159,7 +159,7 @@ def not_async(self: object, call: Call) -> NoteMade:
         (with_body, {"body": BODY}, "a GET has no body"),
         (other_body, {"method": "POST", "body": BODY}, "declared as NoteInput, the handler takes"),
         (by_headers, {}, "must be a HeaderModel"),
-        (by_query, {}, "query must be a ContractModel"),
+        (by_query, {}, "query must be a Model"),
         (by_other, {}, "accepts path, query, headers, body, not cookies"),
         (bare, {}, "query needs an annotation"),
         (not_async, {}, "must be an async method"),
@@ -194,10 +194,10 @@ def not_async(self: object, call: Call) -> NoteMade:
         (plain, {"problems": (Shouting,)}, "Shouting has the code 'TooLoud'"),
         (plain, {"problems": (Dumb,)}, "Dumb needs a summary"),
         (forward, {}, "NowhereDefined.*define or import what it names"),
-        (of_anything, {}, "can't be described: return a ContractModel"),
-        (of_a_class, {}, "can't be described: return a ContractModel"),
+        (of_anything, {}, "can't be described: return a Model"),
+        (of_a_class, {}, "can't be described: return a Model"),
         (of_a_loose_end, {}, "can't be described: .*LooseEnd"),
-        (by_ignoring, {}, "query must be a ContractModel"),
+        (by_ignoring, {}, "query must be a Model"),
         (plain, {"headers": {"X-Request-Id": ""}}, "in lower case: X-Request-Id"),
         (plain, {"headers": {"content-type": ""}}, "sets content-type itself"),
     ],

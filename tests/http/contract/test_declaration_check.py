@@ -11,12 +11,12 @@ import pytest
 from pydantic import Field, create_model
 
 from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import ContractModel, HeaderModel
+from octavo.http.contract.contract_model import HeaderModel, Model
 from octavo.http.contract.operation import ContractError
 from tests.fakes.declared_operations import only
 
 
-class Nested(ContractModel):
+class Nested(Model):
     limit: int = 1
 
 
@@ -76,7 +76,7 @@ HANDLERS: dict[str, Callable[..., object]] = {
 
 def handler_with(part: str, kind: object, default: object) -> Callable[..., object]:
     """A handler whose ``part`` has one field ``one_field`` of ``kind``."""
-    base = HeaderModel if part == "headers" else ContractModel
+    base = HeaderModel if part == "headers" else Model
     model = create_model("Made", __base__=base, one_field=(cast("type", kind), default))
     handler = HANDLERS[part]
     assert isinstance(handler, FunctionType)

@@ -7,15 +7,15 @@ from octavo_rules.problems import NotFound
 
 from octavo.http.contract.application import Application
 from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import ContractModel
+from octavo.http.contract.contract_model import Model
 from octavo.http.contract.error_format import MCP_ERROR, OAUTH_ERROR, RPC_MEMBER
-from octavo.http.contract.openapi import document
+from octavo.http.contract.openapi import openapi_document
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.reply import Reply
 from tests.fakes.asgi_client import ask
 
 
-class Made(ContractModel):
+class Made(Model):
     id: str
 
 
@@ -88,7 +88,7 @@ def test_codes_of_oauth_are_kept_and_others_translated(status: int, code: str, e
 
 
 def test_contract_document_describes_the_format() -> None:
-    made = document([ProtocolOperations], title="t", version="1")
+    made = openapi_document([ProtocolOperations], title="t", version="1")
     text = str(made)
     assert "'OAuthError': {'type': 'object'" in text
     assert "'application/json': {'schema': {'$ref': '#/components/schemas/OAuthError'}}" in text
@@ -153,7 +153,7 @@ def test_contract_document_describes_formats_by_status() -> None:
     assert [each.name for each in MCP_ERROR.at(401)] == ["OAuthError"]
     assert [each.name for each in MCP_ERROR.at(403)] == ["OAuthError", "McpError"]
     assert [each.name for each in MCP_ERROR.at(404)] == ["McpError"]
-    made: Any = document([MessageOperations], title="t", version="1")
+    made: Any = openapi_document([MessageOperations], title="t", version="1")
     assert {"McpError", "OAuthError"} <= set(made["components"]["schemas"])
     responses = made["paths"]["/message"]["post"]["responses"]
     assert "content" in responses["200"]

@@ -13,7 +13,7 @@ from octavo_rules.problems import ServerBusy
 from octavo.http.contract.application import Application
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import ContractModel
+from octavo.http.contract.contract_model import Model
 from octavo.http.contract.memory_budget import COUNTED, ROOM_SECONDS, STEP, MemoryBudget
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.reply import Stream
@@ -25,11 +25,11 @@ LIMIT = 4 * COUNTED
 TEXT = "x" * COUNTED
 
 
-class TextInput(ContractModel):
+class TextInput(Model):
     text: str
 
 
-class Text(ContractModel):
+class Text(Model):
     text: str
 
 

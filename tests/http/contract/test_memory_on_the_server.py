@@ -13,7 +13,7 @@ from antechamber.asgi import Receive, Scope, Send
 from octavo.http.contract.application import Application
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import ContractModel
+from octavo.http.contract.contract_model import Model
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.operation import Security, operation
 from packages.antechamber.tests.http_server import QUICK, Client, Server, serving
@@ -26,7 +26,7 @@ LARGE = b"GET /api/large HTTP/1.1\r\nhost: a\r\n\r\n"
 SMALL = b"GET /api/small HTTP/1.1\r\nhost: a\r\n\r\n"
 
 
-class Text(ContractModel):
+class Text(Model):
     text: str
 
 

@@ -12,7 +12,7 @@ from octavo_rules.problems import NotFound
 from octavo.http.contract.application import Application
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
-from octavo.http.contract.openapi import document
+from octavo.http.contract.openapi import openapi_document
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.request_log import RequestRecord
 from octavo.service.pages import pages
@@ -124,10 +124,10 @@ async def test_page_is_logged_with_its_bytes_and_the_code_of_its_refusal(
     method: str, target: str, status: int, failure: str | None, accept: str
 ) -> None:
     records: list[RequestRecord] = []
-    described = document([Patient], title="Octavo", version="1")
+    described = openapi_document([Patient], title="Octavo", version="1")
     app = pages(
         api_document="/api/openapi.json",
-        contract=described,
+        openapi=described,
         perform=nobody,
         now=no_time,
         new_entropy=no_entropy,

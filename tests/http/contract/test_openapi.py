@@ -11,7 +11,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_responses import possible_problems
-from octavo.http.contract.openapi import document
+from octavo.http.contract.openapi import openapi_document
 from octavo.http.contract.operation import Operation
 from octavo.service.health import ServiceOperations
 from tests.fakes.example_contract import ShelfOperations
@@ -22,7 +22,9 @@ FROM_SERVER = [each for each in SERVER_PROBLEMS if each.code != "websocket_versi
 
 
 def written() -> dict[str, Any]:
-    made = document(GROUPS, title="Octavo", version="0.1.0", servers=["https://notes.example"])
+    made = openapi_document(
+        GROUPS, title="Octavo", version="0.1.0", servers=["https://notes.example"]
+    )
     # As its readers get it.
     read: dict[str, Any] = json.loads(json.dumps(made))
     return read

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.http.contract import slices
-from octavo.http.contract.contract_model import ContractModel
+from octavo.http.contract.contract_model import Model
 from octavo.http.contract.reply import encoded_json
 from octavo.http.contract.slices import SLICE_COUNT, SLICE_SIZE, converted, encoded_in_slices
 
@@ -49,12 +49,12 @@ async def test_converted_gives_way_after_each_large_item_and_not_for_small_ones(
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=30)
 
 
-class Leaf(ContractModel):
+class Leaf(Model):
     long_text: str | None
     count: int
 
 
-class Tree(ContractModel):
+class Tree(Model):
     name: str
     leaves: list[Leaf]
     first: Leaf | None

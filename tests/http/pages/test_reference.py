@@ -5,7 +5,7 @@ from antechamber import SERVER_PROBLEMS
 
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_responses import possible_problems
-from octavo.http.contract.openapi import document
+from octavo.http.contract.openapi import openapi_document
 from octavo.http.contract.operation import Operation
 from octavo.http.pages.reference import (
     OperationEntry,
@@ -24,7 +24,7 @@ GROUPS = [ServiceOperations, ShelfOperations]
 
 
 def made() -> Reference:
-    return reference(document(GROUPS, title="Octavo", version="0.1.0"))
+    return reference(openapi_document(GROUPS, title="Octavo", version="0.1.0"))
 
 
 def entry(operation_id: str) -> OperationEntry:
@@ -126,7 +126,7 @@ def test_schemas_are_those_of_the_document_in_order() -> None:
 
 
 def test_schema_that_is_not_an_object_shows_its_type() -> None:
-    described = document(GROUPS, title="Octavo", version="0.1.0")
+    described = openapi_document(GROUPS, title="Octavo", version="0.1.0")
     components = {"schemas": {"Colour": {"enum": ["red"]}}}
     [shape] = reference({**described, "components": components, "paths": {}}).shapes
     assert (shape.type, shape.members) == ((TextPart('"red"'),), ())

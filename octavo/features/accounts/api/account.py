@@ -24,20 +24,8 @@ from octavo.features.legal.api import (
     versions_of,
 )
 from octavo.features.legal.rules import ConsentDue, LegalDocuments
+from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.contract.bodies import json_body
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import (
-    REMOVED,
-    WHOLE,
-    ContractModel,
-    Identifier,
-    Removed,
-    Timestamp,
-    timestamp,
-)
-from octavo.http.contract.operation import Locked, Security, operation
-from octavo.http.contract.reply import Reply
 from octavo.http.fields import label
 from octavo.http.session_cookie import SET_COOKIE, cleared_cookie
 from octavo.model.access import account as model
@@ -45,13 +33,13 @@ from octavo.model.label import parse_label
 from octavo.model.usage import AccountUsage
 
 _LONGEST_BODY = 4_096
-StorageBytes = Annotated[int, Field(ge=0, le=2**53 - 1), WHOLE]
+StorageBytes = Annotated[int, Field(ge=0, le=2**53 - 1), contract.WHOLE]
 """A size in bytes."""
-ObjectCount = Annotated[int, Field(ge=0, le=2**53 - 1), WHOLE]
+ObjectCount = Annotated[int, Field(ge=0, le=2**53 - 1), contract.WHOLE]
 """A number of files, revisions and images."""
 
 
-class PreferencesSchema(ContractModel):
+class PreferencesSchema(contract.Model):
     """Settings that follow the account to every device."""
 
     theme_family: model.ThemeFamily
@@ -62,7 +50,7 @@ class PreferencesSchema(ContractModel):
     """Whether the editor marks misspelled words."""
 
 
-class UsageSchema(ContractModel):
+class UsageSchema(contract.Model):
     """What an account uses; the figures are at most some seconds old."""
 
     storage_bytes: int
@@ -75,14 +63,14 @@ class UsageSchema(ContractModel):
     """The month of the downloads, in UTC, such as `2026-11`."""
 
 
-class LimitSchema(ContractModel):
+class LimitSchema(contract.Model):
     """What administrators allow an account."""
 
     storage_bytes: StorageBytes | None
     """The maximum size of its files; null for no limit."""
 
 
-class ControlsSchema(ContractModel):
+class ControlsSchema(contract.Model):
     """What the operator of the installation allows an account."""
 
     revision: int
@@ -100,10 +88,10 @@ class ControlsSchema(ContractModel):
     """Whether it may publish links, and the links that it has published open anything."""
 
 
-class AccountSchema(ContractModel):
+class AccountSchema(contract.Model):
     """An account."""
 
-    id: Identifier
+    id: contract.Identifier
     address: str
     """The address to sign in with, in lower case."""
     display_name: str
@@ -116,37 +104,37 @@ class AccountSchema(ContractModel):
     limit: LimitSchema
     controls: ControlsSchema
     consent: AccountConsent
-    created_at: Timestamp
+    created_at: contract.Timestamp
 
 
-class PortalOpen(ContractModel):
+class PortalOpen(contract.Model):
     """A page of the account portal."""
 
     path: str = Field(max_length=LONGEST_PAGE)
     """The name of the page, which the operator of the installation chose."""
 
 
-class PortalOpened(ContractModel):
+class PortalOpened(contract.Model):
     """Where the browser goes."""
 
     address: str = Field(repr=False)
     """The address of the page, with a token in its query that works once, for 60 seconds."""
 
 
-class AccountUpdate(ContractModel):
+class AccountUpdate(contract.Model):
     """A change of one's own account."""
 
     display_name: Annotated[str, Field(json_schema_extra=label(model.LONGEST_NAME))]
     """1 to 100 characters on one line."""
 
 
-class AccountRemovalSchema(ContractModel):
+class AccountRemovalSchema(contract.Model):
     """The proof that the person wants the account removed."""
 
     password: str = Field(repr=False)
 
 
-class PreferencesUpdate(ContractModel):
+class PreferencesUpdate(contract.Model):
     """Preferences to change; a member that is left out keeps its value."""
 
     theme_family: model.ThemeFamily | MISSING = MISSING
@@ -192,7 +180,7 @@ def account_schema(details: AccountDetails, legal: LegalDocuments) -> AccountSch
         limit=LimitSchema(storage_bytes=details.decisions.storage.maximum),
         controls=controls_schema(details.decisions.controls),
         consent=account_consent(account.consent, legal),
-        created_at=timestamp(account.created_at),
+        created_at=contract.timestamp(account.created_at),
     )
 
 
@@ -224,31 +212,31 @@ class AccountOperations:
         self._portal = portal
         self._legal = legal
 
-    @operation(
+    @contract.operation(
         id="getAccount",
         method="GET",
         path="/api/account",
         tag="accounts",
         summary="Get your account",
-        security=Security.SESSION_OR_KEY,
-        locked=Locked.ALLOWED,
+        security=contract.Security.SESSION_OR_KEY,
+        locked=contract.Locked.ALLOWED,
     )
-    async def get_account(self, call: Call) -> AccountSchema:
+    async def get_account(self, call: contract.Call) -> AccountSchema:
         """Return the account of the caller."""
         found = await self._own.read(caller_of(call).account_id)
         return account_schema(found, self._legal)
 
-    @operation(
+    @contract.operation(
         id="updateOwnAccount",
         method="PATCH",
         path="/api/account",
         tag="accounts",
         summary="Change your display name",
         description="Other members of your workspaces see it.",
-        security=Security.SESSION_OR_KEY,
-        body=json_body(AccountUpdate, limit=_LONGEST_BODY),
+        security=contract.Security.SESSION_OR_KEY,
+        body=contract.json_body(AccountUpdate, limit=_LONGEST_BODY),
     )
-    async def update_own_account(self, call: Call, body: AccountUpdate) -> AccountSchema:
+    async def update_own_account(self, call: contract.Call, body: AccountUpdate) -> AccountSchema:
         """Change the display name."""
         try:
             display_name = parse_label(body.display_name, model.LONGEST_NAME)
@@ -257,17 +245,19 @@ class AccountOperations:
         account_id = caller_of(call).account_id
         return account_schema(await self._own.rename(account_id, display_name), self._legal)
 
-    @operation(
+    @contract.operation(
         id="updatePreferences",
         method="PUT",
         path="/api/account/preferences",
         tag="accounts",
         summary="Change your preferences",
         description="A member that is left out keeps its value.",
-        security=Security.SESSION_OR_KEY,
-        body=json_body(PreferencesUpdate, limit=_LONGEST_BODY),
+        security=contract.Security.SESSION_OR_KEY,
+        body=contract.json_body(PreferencesUpdate, limit=_LONGEST_BODY),
     )
-    async def update_preferences(self, call: Call, body: PreferencesUpdate) -> PreferencesSchema:
+    async def update_preferences(
+        self, call: contract.Call, body: PreferencesUpdate
+    ) -> PreferencesSchema:
         """Change preferences."""
         found = await self._own.update_preferences(
             caller_of(call).account_id,
@@ -277,7 +267,7 @@ class AccountOperations:
         )
         return _preferences(found)
 
-    @operation(
+    @contract.operation(
         id="acceptLegalDocuments",
         method="POST",
         path="/api/account/consent",
@@ -285,19 +275,21 @@ class AccountOperations:
         summary="Accept the legal documents",
         description="Names the versions that the person has read, which must be those in force; "
         "with others, nothing is recorded. getAccount says what is due.",
-        security=Security.SESSION_OR_KEY,
-        locked=Locked.ALLOWED,
+        security=contract.Security.SESSION_OR_KEY,
+        locked=contract.Locked.ALLOWED,
         problems=(ConsentDue,),
-        body=json_body(ConsentInput, limit=_LONGEST_BODY),
+        body=contract.json_body(ConsentInput, limit=_LONGEST_BODY),
     )
-    async def accept_legal_documents(self, call: Call, body: ConsentInput) -> ConsentRecorded:
+    async def accept_legal_documents(
+        self, call: contract.Call, body: ConsentInput
+    ) -> ConsentRecorded:
         """Record the consent."""
         account_id = caller_of(call).account_id
         return consent_recorded(
             await self._own_consent.accept(account_id, versions_of(body), client=call.client)
         )
 
-    @operation(
+    @contract.operation(
         id="openAccountPortal",
         method="POST",
         path="/api/account/portal",
@@ -305,17 +297,17 @@ class AccountOperations:
         summary="Open a page of the operator's account portal",
         description="The portal learns from the token in the address who the person is. Which "
         "pages there are is up to the operator of the installation.",
-        security=Security.SESSION_OR_KEY,
-        locked=Locked.ALLOWED,
+        security=contract.Security.SESSION_OR_KEY,
+        locked=contract.Locked.ALLOWED,
         problems=(NotFound,),
-        body=json_body(PortalOpen, limit=_LONGEST_BODY),
+        body=contract.json_body(PortalOpen, limit=_LONGEST_BODY),
     )
-    async def open_account_portal(self, call: Call, body: PortalOpen) -> PortalOpened:
+    async def open_account_portal(self, call: contract.Call, body: PortalOpen) -> PortalOpened:
         """Return the address of a page, with a token."""
         account_id = caller_of(call).account_id
         return PortalOpened(address=await self._portal.open(account_id, body.path))
 
-    @operation(
+    @contract.operation(
         id="removeOwnAccount",
         method="POST",
         path="/api/account/removal",
@@ -325,22 +317,24 @@ class AccountOperations:
         "preferences are erased. A workspace that only you own passes to the administrator who has "
         "been its member for the longest time, else to such an editor; without either, it is "
         "deleted with its content. In the workspaces of others, your revisions stay.",
-        security=Security.SESSION_OR_KEY,
-        locked=Locked.ALLOWED,
+        security=contract.Security.SESSION_OR_KEY,
+        locked=contract.Locked.ALLOWED,
         problems=(CredentialRefused, LastAdministrator),
-        body=json_body(AccountRemovalSchema, limit=_LONGEST_BODY),
+        body=contract.json_body(AccountRemovalSchema, limit=_LONGEST_BODY),
         rate="password",
         finish_when_client_leaves=True,
         headers=SET_COOKIE,
     )
-    async def remove_own_account(self, call: Call, body: AccountRemovalSchema) -> Reply[Removed]:
+    async def remove_own_account(
+        self, call: contract.Call, body: AccountRemovalSchema
+    ) -> contract.Reply[contract.Removed]:
         """Remove the account."""
         account_id = caller_of(call).account_id
         # Found before: a failure afterwards would not say that the account is removed.
         own = await self._own.read(account_id)
         others = await self._devices.forget(device_tokens(call.headers), own.account.address)
         await self._removal.remove_own(account_id, body.password, client=call.client)
-        return Reply(REMOVED, (cleared_cookie(), device_cookie(others)))
+        return contract.Reply(contract.REMOVED, (cleared_cookie(), device_cookie(others)))
 
 
 def _preferences(preferences: model.Preferences) -> PreferencesSchema:

@@ -28,11 +28,8 @@ from octavo.features.accounts.rules.password import password_fault
 from octavo.features.accounts.rules.session import SessionLife
 from octavo.features.accounts.sign_in import SignIn
 from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
+from octavo.http import contract
 from octavo.http.callers import refuse_other_origin, require_origin
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import ContractModel
-from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.reply import Reply
 from octavo.http.pages.redirects import is_external_redirect
 from octavo.http.session_cookie import SET_COOKIE, cleared_cookie, session_cookie, session_token
 from octavo.model.access.account import Address, parse_address
@@ -42,7 +39,7 @@ _LONGEST_BODY = 16_384
 _LONGEST_URL = 2_000
 
 
-class AuthPasswordSignIn(ContractModel):
+class AuthPasswordSignIn(contract.Model):
     """An address and its password."""
 
     email: str = Field(max_length=1_000)
@@ -54,7 +51,7 @@ class AuthPasswordSignIn(ContractModel):
     for 400 days, which proves that this account has signed in with it before."""
 
 
-class AuthSession(ContractModel):
+class AuthSession(contract.Model):
     """The new session; the cookie holds its token."""
 
     redirect: bool
@@ -63,14 +60,14 @@ class AuthSession(ContractModel):
     user: AuthUser
 
 
-class AuthSessionState(ContractModel):
+class AuthSessionState(contract.Model):
     """The session of the request, and its account."""
 
     session: AuthSessionDetails
     user: AuthUser
 
 
-class AuthPasswordChange(ContractModel):
+class AuthPasswordChange(contract.Model):
     """A new password, and the present one."""
 
     new_password: NewPassword
@@ -80,7 +77,7 @@ class AuthPasswordChange(ContractModel):
     """Whether every other browser is signed out."""
 
 
-class AuthPasswordChanged(ContractModel):
+class AuthPasswordChanged(contract.Model):
     """The password is changed; the session of the request continues."""
 
     token: None = None
@@ -88,17 +85,17 @@ class AuthPasswordChanged(ContractModel):
     user: AuthUser
 
 
-class AuthSignOut(ContractModel):
+class AuthSignOut(contract.Model):
     """An empty object."""
 
 
-class AuthSignOutResult(ContractModel):
+class AuthSignOutResult(contract.Model):
     """Any session has ended."""
 
     success: Literal[True] = True
 
 
-class SessionQuery(ContractModel):
+class SessionQuery(contract.Model):
     """Parameters of the library's client, which have no effect."""
 
     disable_cookie_cache: bool = False
@@ -136,7 +133,7 @@ class AuthOperations:
         self._origin = origin
         self._legal = legal
 
-    @operation(
+    @contract.operation(
         id="signInWithPassword",
         method="POST",
         path="/api/auth/sign-in/email",
@@ -144,13 +141,15 @@ class AuthOperations:
         summary="Sign in with address and password",
         description="Sets the session cookie. The header `origin` must be that of this "
         "installation; programs other than browsers must set it themselves.",
-        security=Security.NONE,
+        security=contract.Security.NONE,
         problems=(*AUTH_PROBLEMS, *STORE_PROBLEMS),
         body=protocol_body(AuthPasswordSignIn, limit=_LONGEST_BODY),
         rate="sign-in",
         headers=SET_COOKIE,
     )
-    async def sign_in(self, call: Call, body: AuthPasswordSignIn) -> Reply[AuthSession]:
+    async def sign_in(
+        self, call: contract.Call, body: AuthPasswordSignIn
+    ) -> contract.Reply[AuthSession]:
         """Begin a session."""
         with protocol_errors():
             require_origin(call.headers, self._origin)
@@ -171,7 +170,7 @@ class AuthOperations:
                 # A shared computer need not know who used it, nor who has used it before.
                 cookies.append(device_cookie(await self._devices.forget(tokens, address)))
         url = body.callback_url
-        return Reply(
+        return contract.Reply(
             AuthSession(
                 redirect=url is not None,
                 url=MISSING if url is None else url,
@@ -189,17 +188,19 @@ class AuthOperations:
         except ValueError as error:
             raise InvalidRequest(errors=[("/email", str(error))]) from None
 
-    @operation(
+    @contract.operation(
         id="getAuthSession",
         method="GET",
         path="/api/auth/get-session",
         tag="auth",
         summary="Get the session of this request",
         description="Null when the request has no cookie of a valid session.",
-        security=Security.NONE,
+        security=contract.Security.NONE,
         problems=(*AUTH_PROBLEMS, *READ_PROBLEMS),
     )
-    async def get_session(self, call: Call, query: SessionQuery) -> AuthSessionState | None:
+    async def get_session(
+        self, call: contract.Call, query: SessionQuery
+    ) -> AuthSessionState | None:
         """Return the session of the cookie; None without a valid one."""
         with protocol_errors():
             refuse_other_origin(call.headers, self._origin)
@@ -211,29 +212,31 @@ class AuthOperations:
             session=details_of(found.session, self._life), user=user_of(found.account)
         )
 
-    @operation(
+    @contract.operation(
         id="signOut",
         method="POST",
         path="/api/auth/sign-out",
         tag="auth",
         summary="Sign out",
         description="Ends the session of the cookie, if any, and clears the cookie.",
-        security=Security.NONE,
+        security=contract.Security.NONE,
         problems=(*AUTH_PROBLEMS, *STORE_PROBLEMS),
         body=protocol_body(AuthSignOut, limit=_LONGEST_BODY),
         finish_when_client_leaves=True,
         headers=SET_COOKIE,
     )
-    async def sign_out(self, call: Call, body: AuthSignOut) -> Reply[AuthSignOutResult]:
+    async def sign_out(
+        self, call: contract.Call, body: AuthSignOut
+    ) -> contract.Reply[AuthSignOutResult]:
         """End the session."""
         with protocol_errors():
             require_origin(call.headers, self._origin)
             token = session_token(call.headers)
             if token is not None:
                 await self._signing_in.sign_out(token, client=call.client)
-        return Reply(AuthSignOutResult(), (cleared_cookie(),))
+        return contract.Reply(AuthSignOutResult(), (cleared_cookie(),))
 
-    @operation(
+    @contract.operation(
         id="changePassword",
         method="POST",
         path="/api/auth/change-password",
@@ -241,7 +244,7 @@ class AuthOperations:
         summary="Change your password",
         description="Requires the cookie of a session and the present password. API keys stay "
         "valid.",
-        security=Security.NONE,
+        security=contract.Security.NONE,
         problems=(
             *AUTH_PROBLEMS,
             NotSignedIn,
@@ -253,7 +256,9 @@ class AuthOperations:
         rate="password",
         finish_when_client_leaves=True,
     )
-    async def change_password(self, call: Call, body: AuthPasswordChange) -> AuthPasswordChanged:
+    async def change_password(
+        self, call: contract.Call, body: AuthPasswordChange
+    ) -> AuthPasswordChanged:
         """Change the password."""
         with protocol_errors():
             require_origin(call.headers, self._origin)

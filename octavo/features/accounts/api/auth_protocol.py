@@ -21,11 +21,7 @@ from octavo_rules.problems import (
 from pydantic import BaseModel, Field
 
 from octavo.features.accounts.rules.session import Session, SessionLife
-from octavo.http.contract.bodies.body_kind import check_closed
-from octavo.http.contract.bodies.body_reader import Headers
-from octavo.http.contract.bodies.json_body import JsonBody
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import ContractModel, Identifier, Timestamp, timestamp
+from octavo.http import contract
 from octavo.http.refusals import failures_as_problems
 from octavo.model.access.account import Account
 
@@ -47,27 +43,27 @@ The specification lists their statuses for the group; not every operation respon
 """
 
 
-class AuthUser(ContractModel):
+class AuthUser(contract.Model):
     """An account, in the form of better-auth."""
 
-    id: Identifier
+    id: contract.Identifier
     name: str
     email: str
     email_verified: bool = False
     """Always false: addresses are not verified by a message."""
-    created_at: Timestamp
-    updated_at: Timestamp
+    created_at: contract.Timestamp
+    updated_at: contract.Timestamp
 
 
-class AuthSessionDetails(ContractModel):
+class AuthSessionDetails(contract.Model):
     """A session without its token, in the form of better-auth."""
 
-    id: Identifier
-    user_id: Identifier
-    expires_at: Timestamp
+    id: contract.Identifier
+    user_id: contract.Identifier
+    expires_at: contract.Timestamp
     """When the session ends without activity."""
-    created_at: Timestamp
-    updated_at: Timestamp
+    created_at: contract.Timestamp
+    updated_at: contract.Timestamp
     """The last activity, to the minute."""
     ip_address: str | None
     user_agent: str = Field(description="The user agent of the browser; may be empty.")
@@ -79,8 +75,8 @@ def user_of(account: Account) -> AuthUser:
         id=account.account_id,
         name=account.display_name,
         email=account.address,
-        created_at=timestamp(account.created_at),
-        updated_at=timestamp(account.updated_at),
+        created_at=contract.timestamp(account.created_at),
+        updated_at=contract.timestamp(account.updated_at),
     )
 
 
@@ -89,15 +85,15 @@ def details_of(session: Session, life: SessionLife) -> AuthSessionDetails:
     return AuthSessionDetails(
         id=session.session_id,
         user_id=session.account_id,
-        expires_at=timestamp(life.expires_at(session)),
-        created_at=timestamp(session.created_at),
-        updated_at=timestamp(session.active_at),
+        expires_at=contract.timestamp(life.expires_at(session)),
+        created_at=contract.timestamp(session.created_at),
+        updated_at=contract.timestamp(session.active_at),
         ip_address=session.client or None,
         user_agent=session.device,
     )
 
 
-def is_protocol(call: Call) -> bool:
+def is_protocol(call: contract.Call) -> bool:
     """Return whether ``call`` is of an operation of the protocol."""
     return call.operation.path.startswith(_PATH)
 
@@ -119,12 +115,12 @@ def protocol_errors(*, enabled: bool = True) -> Iterator[None]:
         raise
 
 
-class ProtocolBody(JsonBody[M]):
+class ProtocolBody(contract.JsonBody[M]):
     """A JSON body whose problems have the form of better-auth."""
 
     __slots__ = ()
 
-    async def read(self, headers: Headers, receive: Receive) -> M:
+    async def read(self, headers: contract.Headers, receive: Receive) -> M:
         """Read the body as `JsonBody` does."""
         with protocol_errors():
             return await super().read(headers, receive)
@@ -132,5 +128,5 @@ class ProtocolBody(JsonBody[M]):
 
 def protocol_body(model: type[M], *, limit: int) -> ProtocolBody[M]:
     """Declare a JSON body of ``model``, of at most ``limit`` bytes, as `json_body` does."""
-    check_closed(model)
+    contract.check_closed(model)
     return ProtocolBody(model, limit, None)

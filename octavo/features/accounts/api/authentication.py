@@ -28,9 +28,8 @@ from octavo.features.accounts.rules.device_token import DEVICE_TOKEN_SECONDS
 from octavo.features.accounts.rules.password import LONGEST as LONGEST_PASSWORD
 from octavo.features.accounts.rules.password import SHORTEST as SHORTEST_PASSWORD
 from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
+from octavo.http import contract
 from octavo.http.callers import require_origin
-from octavo.http.contract.call import Call
-from octavo.http.contract.operation import Locked
 from octavo.http.session_cookie import cookie_values, session_token
 from octavo.model.access.token import digest_of, is_operator_token
 
@@ -86,7 +85,7 @@ class SessionOrKey:
         self._origin = origin
         self._legal = legal
 
-    async def authenticate(self, call: Call) -> Caller:
+    async def authenticate(self, call: contract.Call) -> Caller:
         """Return the caller.
 
         Raises what `identify` raises, `StoreUnavailable`, and `ConsentDue` when the caller must
@@ -95,7 +94,7 @@ class SessionOrKey:
         scope = call.scope
         caller = await self.identify(scope["headers"], changes=scope["method"] not in _SAFE_METHODS)
         # The pipeline refuses locked accounts; accepting documents would not help them.
-        restricted = call.operation.locked is Locked.REFUSED and not caller.locked
+        restricted = call.operation.locked is contract.Locked.REFUSED and not caller.locked
         if restricted and caller.consent_due:
             raise ConsentDue(self._legal)
         return caller
@@ -147,7 +146,7 @@ class OperatorTokens:
         self._refused = refused
         self._digests = frozenset(bytes.fromhex(each) for each in digests)
 
-    async def authenticate(self, call: Call) -> Operator:
+    async def authenticate(self, call: contract.Call) -> Operator:
         """Return the operator. Raises `OperatorOff`, `NotSignedIn` and `CredentialRefused`."""
         if not self._digests:
             raise OperatorOff
@@ -171,7 +170,7 @@ class AttemptLimiter:
     def __init__(self, attempts: Attempts) -> None:
         self._attempts = attempts
 
-    async def admit(self, rate_class: str, call: Call) -> None:
+    async def admit(self, rate_class: str, call: contract.Call) -> None:
         """Count ``call`` in ``rate_class``. Raises `RateLimited`; KeyError for an unknown class."""
         with protocol_errors(enabled=is_protocol(call)):
             self._attempts.admit_client(rate_class, network_prefix(call.client))

@@ -13,21 +13,8 @@ from octavo.features.accounts.own_credentials import NotAMember, OwnKeys
 from octavo.features.accounts.rules.refusal import TooManyKeys
 from octavo.features.accounts.rules.session import LONGEST_NAME, MAX_CHOSEN
 from octavo.features.accounts.rules.session import ApiKey as StoredKey
+from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.contract.bodies import json_body
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import (
-    IN_PATH,
-    LATEST,
-    REMOVED,
-    ContractModel,
-    GivenTime,
-    Identifier,
-    Removed,
-    milliseconds_of,
-    timestamp,
-)
-from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.fields import label
 from octavo.model.access.access_limits import AccessLimits, parse_scopes
 from octavo.model.access.account import KeyId
@@ -39,30 +26,30 @@ _LONGEST_BODY = 16_384
 _SCOPELESS = "A key with full access has no other limits: give scopes, too."
 
 
-class KeyPath(ContractModel):
+class KeyPath(contract.Model):
     """An API key."""
 
-    key_id: Annotated[KeyId, IN_PATH]
+    key_id: Annotated[KeyId, contract.IN_PATH]
 
 
-class ApiKeyCreateInput(ContractModel):
+class ApiKeyCreateInput(contract.Model):
     """A new key."""
 
     name: Annotated[str, Field(json_schema_extra=label(LONGEST_NAME))]
     """A label of 1 to 100 characters on one line."""
-    expires_at: GivenTime | None = None
+    expires_at: contract.GivenTime | None = None
     """When the key expires; null for never."""
     scopes: Annotated[list[Scope], Field(min_length=1)] | None = None
     """What the key may do with notes; ``notes:write`` includes reading. Null for full access."""
     workspace_ids: (
-        Annotated[list[Identifier], Field(min_length=1, max_length=MAX_CHOSEN)] | None
+        Annotated[list[contract.Identifier], Field(min_length=1, max_length=MAX_CHOSEN)] | None
     ) = None
     """The workspaces that the key is limited to, with scopes; null for all."""
     folder: str | None = None
     """The folder that the key is limited to, in exactly one workspace; null for all files."""
 
 
-class ApiKeyList(ContractModel):
+class ApiKeyList(contract.Model):
     """All keys, newest first."""
 
     items: tuple[ApiKey, ...]
@@ -80,21 +67,21 @@ class KeyOperations:
         self._own = own
         self._now = now
 
-    @operation(
+    @contract.operation(
         id="listApiKeys",
         method="GET",
         path="/api/account/keys",
         tag="accounts",
         summary="List your API keys",
-        security=Security.SESSION_OR_KEY,
-        locked=Locked.ALLOWED,
+        security=contract.Security.SESSION_OR_KEY,
+        locked=contract.Locked.ALLOWED,
     )
-    async def list_keys(self, call: Call) -> ApiKeyList:
+    async def list_keys(self, call: contract.Call) -> ApiKeyList:
         """Return the keys."""
         keys = await self._own.list(caller_of(call).account_id)
         return ApiKeyList(items=tuple(_schema(key) for key in keys))
 
-    @operation(
+    @contract.operation(
         id="createApiKey",
         method="POST",
         path="/api/account/keys",
@@ -105,13 +92,13 @@ class KeyOperations:
         "for everything else, it gets 403 `insufficient_scope`, or 404. The current rights of the "
         "account limit every key. Only this response contains the secret. An account has at most "
         "25 keys, including expired ones.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         status=201,
         problems=(TooManyKeys,),
-        body=json_body(ApiKeyCreateInput, limit=_LONGEST_BODY),
+        body=contract.json_body(ApiKeyCreateInput, limit=_LONGEST_BODY),
         rate=GRANTS,
     )
-    async def create_key(self, call: Call, body: ApiKeyCreateInput) -> ApiKeyCreated:
+    async def create_key(self, call: contract.Call, body: ApiKeyCreateInput) -> ApiKeyCreated:
         """Create a key."""
         name, expires_at, limits = self._checked(body)
         account_id = caller_of(call).account_id
@@ -127,36 +114,36 @@ class KeyOperations:
             raise InvalidRequest(errors=errors) from None
         return ApiKeyCreated(**dict(_schema(key)), secret=secret)
 
-    @operation(
+    @contract.operation(
         id="revokeApiKey",
         method="DELETE",
         path="/api/account/keys/{keyId}",
         tag="accounts",
         summary="Revoke an API key",
         description="The next request with it is refused.",
-        security=Security.SESSION_OR_KEY,
-        locked=Locked.ALLOWED,
+        security=contract.Security.SESSION_OR_KEY,
+        locked=contract.Locked.ALLOWED,
         problems=(NotFound,),
         finish_when_client_leaves=True,
     )
-    async def revoke_key(self, call: Call, path: KeyPath) -> Removed:
+    async def revoke_key(self, call: contract.Call, path: KeyPath) -> contract.Removed:
         """Revoke a key."""
         account_id = caller_of(call).account_id
         await self._own.revoke(account_id, path.key_id, client=call.client)
-        return REMOVED
+        return contract.REMOVED
 
     def _checked(self, body: ApiKeyCreateInput) -> tuple[str, int | None, AccessLimits | None]:
         """Return the validated name, expiry and limits. Raises `InvalidRequest`."""
         errors: list[tuple[str, str]] = []
         name = ""
-        expires_at = None if body.expires_at is None else milliseconds_of(body.expires_at)
+        expires_at = None if body.expires_at is None else contract.milliseconds_of(body.expires_at)
         try:
             name = parse_label(body.name, LONGEST_NAME)
         except ValueError as error:
             errors.append(("/name", str(error)))
         if expires_at is not None and expires_at <= self._now() * 1000:
             errors.append(("/expiresAt", "This time has passed: give a future time, or omit it."))
-        if expires_at is not None and expires_at > LATEST:
+        if expires_at is not None and expires_at > contract.LATEST:
             errors.append(("/expiresAt", "Give a time before the year 10000, or omit it."))
         errors += _limit_errors(body)
         if errors:
@@ -193,9 +180,9 @@ def _schema(key: StoredKey) -> ApiKey:
     return ApiKey(
         id=key.key_id,
         name=key.name,
-        created_at=timestamp(key.created_at),
-        expires_at=None if key.expires_at is None else timestamp(key.expires_at),
-        last_used_at=None if key.used_at is None else timestamp(key.used_at),
+        created_at=contract.timestamp(key.created_at),
+        expires_at=None if key.expires_at is None else contract.timestamp(key.expires_at),
+        last_used_at=None if key.used_at is None else contract.timestamp(key.used_at),
         scopes=None if limits is None else tuple(each for each in SCOPES if each in limits.scopes),
         workspace_ids=None if chosen is None else tuple(sorted(chosen)),
         folder=None if limits is None else limits.folder,

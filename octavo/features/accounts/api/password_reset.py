@@ -10,10 +10,8 @@ from octavo.features.accounts.api.auth_protocol import AUTH_PROBLEMS, protocol_b
 from octavo.features.accounts.api.authentication import NewPassword
 from octavo.features.accounts.password_reset import PasswordReset, PasswordUnsuitable
 from octavo.features.accounts.rules.refusal import InvalidResetToken
+from octavo.http import contract
 from octavo.http.callers import require_origin
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import ContractModel
-from octavo.http.contract.operation import Security, operation
 from octavo.http.pages.redirects import is_external_redirect
 from octavo.model.access.account import parse_address
 
@@ -23,7 +21,7 @@ _LONGEST_URL = 2_000
 _MESSAGE = "If an account has this address, a message with a link is on its way to it."
 
 
-class AuthPasswordResetRequest(ContractModel):
+class AuthPasswordResetRequest(contract.Model):
     """The address of an account whose password was forgotten."""
 
     email: str = Field(max_length=1_000)
@@ -32,7 +30,7 @@ class AuthPasswordResetRequest(ContractModel):
     page of the installation."""
 
 
-class AuthOutcome(ContractModel):
+class AuthOutcome(contract.Model):
     """The request was accepted."""
 
     status: Literal[True] = True
@@ -40,7 +38,7 @@ class AuthOutcome(ContractModel):
     """What happens next, for people; only after a request for a link."""
 
 
-class AuthPasswordReset(ContractModel):
+class AuthPasswordReset(contract.Model):
     """A new password, and the token of the message."""
 
     new_password: NewPassword
@@ -49,7 +47,7 @@ class AuthPasswordReset(ContractModel):
     """The token; it may be in the query instead."""
 
 
-class AuthResetQuery(ContractModel):
+class AuthResetQuery(contract.Model):
     """The token, if the body has none."""
 
     token: str | None = Field(None, repr=False, max_length=_LONGEST_TOKEN)
@@ -67,7 +65,7 @@ class PasswordResetOperations:
         self._password_reset = password_reset
         self._origin = origin
 
-    @operation(
+    @contract.operation(
         id="requestPasswordReset",
         method="POST",
         path="/api/auth/request-password-reset",
@@ -76,12 +74,14 @@ class PasswordResetOperations:
         description="Sends a message to the address if an account has it and mail is configured. "
         "The response is the same in every case. The header `origin` must be that of this "
         "installation.",
-        security=Security.NONE,
+        security=contract.Security.NONE,
         problems=(*AUTH_PROBLEMS, *STORE_PROBLEMS),
         body=protocol_body(AuthPasswordResetRequest, limit=_LONGEST_BODY),
         rate="password-reset-request",
     )
-    async def request_reset(self, call: Call, body: AuthPasswordResetRequest) -> AuthOutcome:
+    async def request_reset(
+        self, call: contract.Call, body: AuthPasswordResetRequest
+    ) -> AuthOutcome:
         """Add the message to the outbox."""
         with protocol_errors():
             require_origin(call.headers, self._origin)
@@ -97,7 +97,7 @@ class PasswordResetOperations:
             await self._password_reset.request(address)
         return AuthOutcome(message=_MESSAGE)
 
-    @operation(
+    @contract.operation(
         id="resetPassword",
         method="POST",
         path="/api/auth/reset-password",
@@ -107,14 +107,14 @@ class PasswordResetOperations:
         "The first reset of an account also revokes its API keys, unless it was registered with an "
         "invitation for its address from an administrator or a command; later ones keep them. The "
         "header `origin` must be that of this installation.",
-        security=Security.NONE,
+        security=contract.Security.NONE,
         problems=(*AUTH_PROBLEMS, InvalidResetToken, *STORE_PROBLEMS),
         body=protocol_body(AuthPasswordReset, limit=_LONGEST_BODY),
         rate="password-reset",
         finish_when_client_leaves=True,
     )
     async def reset(
-        self, call: Call, query: AuthResetQuery, body: AuthPasswordReset
+        self, call: contract.Call, query: AuthResetQuery, body: AuthPasswordReset
     ) -> AuthOutcome:
         """Replace the password."""
         with protocol_errors():

@@ -14,7 +14,7 @@ from octavo.access.ports import Clock
 from octavo.features.accounts.api.keys import ApiKeyList
 from octavo.features.accounts.api.sessions import SessionList, SessionsEnded
 from octavo.features.accounts.rules.session import MAX_CHOSEN, MAX_KEYS
-from octavo.http.contract.contract_model import Removed
+from octavo.http import contract
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import redirect, show
@@ -73,7 +73,7 @@ def add_session_pages(site: PageRegistry) -> None:
 
     @site.form(f"{_SESSIONS}/<uuid:session_id>/end")
     async def end(visitor: Visitor, session_id: str) -> Response:
-        await visitor.api.send(Removed, "DELETE", f"/api/account/sessions/{session_id}")
+        await visitor.api.send(contract.Removed, "DELETE", f"/api/account/sessions/{session_id}")
         return redirect(_SESSIONS, "session-ended")
 
     @site.form(f"{_SESSIONS}/end-others")
@@ -126,7 +126,7 @@ def add_key_pages(site: PageRegistry, now: Clock) -> None:
 
     @site.form(f"{_KEYS}/<uuid:key_id>/revoke")
     async def revoke(visitor: Visitor, key_id: str) -> Response:
-        await visitor.api.send(Removed, "DELETE", f"/api/account/keys/{key_id}")
+        await visitor.api.send(contract.Removed, "DELETE", f"/api/account/keys/{key_id}")
         return redirect(_KEYS, "key-revoked")
 
 

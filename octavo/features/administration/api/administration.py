@@ -21,21 +21,8 @@ from octavo.features.accounts.rules.decisions import LONGEST_REASON, ControlsCha
 from octavo.features.accounts.rules.refusal import ControlsChanged, LastAdministrator
 from octavo.features.accounts.sql.accounts import AccountSummary
 from octavo.features.administration.administration import Administration
+from octavo.http import contract
 from octavo.http.callers import require_administrator
-from octavo.http.contract.bodies import json_body
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import (
-    IN_PATH,
-    REMOVED,
-    WHOLE,
-    ContractModel,
-    Identifier,
-    Removed,
-    Timestamp,
-    timestamp,
-)
-from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.model.access.account import Role, State
 from octavo.model.label import parse_label
 from octavo.model.usage import MonthlyLimit, StorageLimit
@@ -43,16 +30,16 @@ from octavo.model.usage import MonthlyLimit, StorageLimit
 _LONGEST_BODY = 8_192
 
 
-class AccountPath(ContractModel):
+class AccountPath(contract.Model):
     """One account."""
 
-    account_id: Annotated[AccountId, IN_PATH]
+    account_id: Annotated[AccountId, contract.IN_PATH]
 
 
-class AccountSummarySchema(ContractModel):
+class AccountSummarySchema(contract.Model):
     """An account as administrators see it."""
 
-    id: Identifier
+    id: contract.Identifier
     address: str
     display_name: str
     role: Role
@@ -65,19 +52,19 @@ class AccountSummarySchema(ContractModel):
     usage: UsageSchema
     limit: LimitSchema
     controls: ControlsSchema
-    created_at: Timestamp
-    last_active_at: Timestamp | None
+    created_at: contract.Timestamp
+    last_active_at: contract.Timestamp | None
     """The last use of a session or a key, to the minute; null without any."""
 
 
-class AccountList(ListPage[AccountSummarySchema]):
+class AccountList(contract.ListPage[AccountSummarySchema]):
     """A page of accounts, oldest first."""
 
 
-class AccountControlsInput(ContractModel):
+class AccountControlsInput(contract.Model):
     """A change of controls; a member that is left out keeps its value."""
 
-    revision: Annotated[int, WHOLE]
+    revision: Annotated[int, contract.WHOLE]
     """The revision that was read."""
     locked: bool | MISSING = MISSING
     lock_reason: str | MISSING | None = MISSING
@@ -92,14 +79,14 @@ class AccountControlsInput(ContractModel):
     """Whether it may publish links, and the links that it has published open anything."""
 
 
-class LimitUpdate(ContractModel):
+class LimitUpdate(contract.Model):
     """A limit."""
 
     storage_bytes: StorageBytes | None
     """The maximum size of the files of the account; null for no limit."""
 
 
-class AccountUpdateInput(ContractModel):
+class AccountUpdateInput(contract.Model):
     """A change of an account; a member that is left out keeps its value."""
 
     role: Role | MISSING = MISSING
@@ -111,7 +98,7 @@ class AccountUpdateInput(ContractModel):
     controls: AccountControlsInput | MISSING = MISSING
 
 
-class AccountQuery(PageQuery):
+class AccountQuery(contract.PageQuery):
     """Selects a page of accounts."""
 
     text: Annotated[str, Field(max_length=254, pattern="^[^\\u0000]*$")] = ""
@@ -130,41 +117,43 @@ class AdministrationOperations:
         self._administration = administration
         self._removal = removal
 
-    @operation(
+    @contract.operation(
         id="listAccounts",
         method="GET",
         path="/api/accounts",
         tag="administration",
         summary="List the accounts of the installation",
         description="Requires an administrator of the installation.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
     )
-    async def list_accounts(self, call: Call, query: AccountQuery) -> AccountList:
+    async def list_accounts(self, call: contract.Call, query: AccountQuery) -> AccountList:
         """Return a page of accounts."""
         require_administrator(call)
-        after = read_cursor(query.after, 1, identifier=0)
+        after = contract.read_cursor(query.after, 1, identifier=0)
         found = await self._administration.list(
             AccountId(after[0] if after else ""), query.limit + 1, query.text
         )
-        page, following = split_page(found, query.limit, lambda each: (each.account.account_id,))
+        page, following = contract.split_page(
+            found, query.limit, lambda each: (each.account.account_id,)
+        )
         return AccountList(items=[_schema(each) for each in page], next=following)
 
-    @operation(
+    @contract.operation(
         id="readAccount",
         method="GET",
         path="/api/accounts/{accountId}",
         tag="administration",
         summary="Get an account of the installation",
         description="Requires an administrator of the installation.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound,),
     )
-    async def read_account(self, call: Call, path: AccountPath) -> AccountSummarySchema:
+    async def read_account(self, call: contract.Call, path: AccountPath) -> AccountSummarySchema:
         """Return an account."""
         require_administrator(call)
         return _schema(await self._administration.read(path.account_id))
 
-    @operation(
+    @contract.operation(
         id="updateAccount",
         method="PATCH",
         path="/api/accounts/{accountId}",
@@ -174,13 +163,13 @@ class AdministrationOperations:
         "that is disabled end. The last enabled administrator can't be demoted, locked or "
         "disabled. A former administrator's invitations end. Controls are changed with the "
         "revision that was read.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound, LastAdministrator, ControlsChanged),
-        body=json_body(AccountUpdateInput, limit=_LONGEST_BODY),
+        body=contract.json_body(AccountUpdateInput, limit=_LONGEST_BODY),
         finish_when_client_leaves=True,
     )
     async def update_account(
-        self, call: Call, path: AccountPath, body: AccountUpdateInput
+        self, call: contract.Call, path: AccountPath, body: AccountUpdateInput
     ) -> AccountSummarySchema:
         """Change an account."""
         caller = require_administrator(call)
@@ -199,7 +188,7 @@ class AdministrationOperations:
             )
         )
 
-    @operation(
+    @contract.operation(
         id="removeAccount",
         method="DELETE",
         path="/api/accounts/{accountId}",
@@ -207,15 +196,15 @@ class AdministrationOperations:
         summary="Remove an account",
         description="Requires an administrator of the installation. What happens to its "
         "workspaces is described at removeOwnAccount.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound, LastAdministrator),
         finish_when_client_leaves=True,
     )
-    async def remove_account(self, call: Call, path: AccountPath) -> Removed:
+    async def remove_account(self, call: contract.Call, path: AccountPath) -> contract.Removed:
         """Remove an account."""
         caller = require_administrator(call)
         await self._removal.remove(path.account_id, actor=caller.account_id, client=call.client)
-        return REMOVED
+        return contract.REMOVED
 
 
 def controls_change(given: AccountControlsInput, *, below: str) -> ControlsChange:
@@ -258,6 +247,6 @@ def _schema(summary: AccountSummary) -> AccountSummarySchema:
         usage=usage_schema(summary.usage),
         limit=LimitSchema(storage_bytes=decisions.storage.maximum),
         controls=controls_schema(decisions.controls),
-        created_at=timestamp(account.created_at),
-        last_active_at=None if active_at is None else timestamp(active_at),
+        created_at=contract.timestamp(account.created_at),
+        last_active_at=None if active_at is None else contract.timestamp(active_at),
     )

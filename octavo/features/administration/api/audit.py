@@ -3,33 +3,30 @@
 from octavo_rules.identity import AccountId
 
 from octavo.access.audit import Audit
+from octavo.http import contract
 from octavo.http.callers import require_administrator
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import ContractModel, Identifier, Timestamp, timestamp
-from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.model.access.audit import AuditEntry, AuditKind, AuditOutcome
 
 
-class AuditQuery(PageQuery):
+class AuditQuery(contract.PageQuery):
     """Selects a page of the audit."""
 
     kind: AuditKind | None = None
     """Only entries of this kind."""
-    account: Identifier | None = None
+    account: contract.Identifier | None = None
     """Only entries that this account is the actor or the subject of."""
 
 
-class AuditEntrySchema(ContractModel):
+class AuditEntrySchema(contract.Model):
     """What was done, or refused."""
 
-    id: Identifier
-    at: Timestamp
+    id: contract.Identifier
+    at: contract.Timestamp
     kind: AuditKind
     actor: str | None
     """The id of the account that did it, `operator`, or `system` for the server and its commands.
     Null if it is unknown, as in a refused sign-in."""
-    subject: Identifier | None
+    subject: contract.Identifier | None
     """The id of the account, session, key or invitation that it was done to."""
     client: str | None
     """The network of the client address; null without one, and after the account was removed."""
@@ -38,7 +35,7 @@ class AuditEntrySchema(ContractModel):
     """Further ids, codes and numbers, such as `workspaceId`, `role`, `code` and `count`."""
 
 
-class AuditList(ListPage[AuditEntrySchema]):
+class AuditList(contract.ListPage[AuditEntrySchema]):
     """A page of the audit, newest first."""
 
 
@@ -52,7 +49,7 @@ class AuditOperations:
     def __init__(self, audit: Audit) -> None:
         self._audit = audit
 
-    @operation(
+    @contract.operation(
         id="listAuditEntries",
         method="GET",
         path="/api/audit",
@@ -61,26 +58,26 @@ class AuditOperations:
         description="Requires an administrator of the installation. Entries contain ids and codes, "
         "and neither names, addresses nor secrets. Equal refused attempts are counted in one entry "
         "about every 30 seconds.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
     )
-    async def list_entries(self, call: Call, query: AuditQuery) -> AuditList:
+    async def list_entries(self, call: contract.Call, query: AuditQuery) -> AuditList:
         """Return a page of the audit."""
         require_administrator(call)
-        after = read_cursor(query.after, 1, identifier=0)
+        after = contract.read_cursor(query.after, 1, identifier=0)
         found = await self._audit.page(
             None if after is None else after[0],
             query.limit + 1,
             kind=query.kind,
             account_id=None if query.account is None else AccountId(query.account),
         )
-        page, following = split_page(found, query.limit, lambda each: (each.entry_id,))
+        page, following = contract.split_page(found, query.limit, lambda each: (each.entry_id,))
         return AuditList(items=[_schema(each) for each in page], next=following)
 
 
 def _schema(entry: AuditEntry) -> AuditEntrySchema:
     return AuditEntrySchema(
         id=entry.entry_id,
-        at=timestamp(entry.at),
+        at=contract.timestamp(entry.at),
         kind=entry.kind,
         actor=entry.actor,
         subject=entry.subject,

@@ -4,16 +4,13 @@ from typing import Literal
 
 from octavo.features.members.registration import Installation, InstallationState
 from octavo.features.members.rules import RegistrationPolicy, SettingLocked, SettingRequired
+from octavo.http import contract
 from octavo.http.callers import require_administrator
-from octavo.http.contract.bodies import json_body
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import ContractModel
-from octavo.http.contract.operation import Security, operation
 
 _LONGEST_BODY = 4_096
 
 
-class InstallationSchema(ContractModel):
+class InstallationSchema(contract.Model):
     """The settings of the installation."""
 
     registration_policy: RegistrationPolicy
@@ -26,7 +23,7 @@ class InstallationSchema(ContractModel):
     """Whether there are terms and a privacy notice, which an open policy requires."""
 
 
-class InstallationUpdateInput(ContractModel):
+class InstallationUpdateInput(contract.Model):
     """A change of the settings."""
 
     registration_policy: RegistrationPolicy
@@ -43,21 +40,21 @@ class InstallationOperations:
     def __init__(self, installation: Installation) -> None:
         self._installation = installation
 
-    @operation(
+    @contract.operation(
         id="getInstallation",
         method="GET",
         path="/api/installation",
         tag="administration",
         summary="Get the settings of the installation",
         description="Requires an administrator of the installation.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
     )
-    async def get_installation(self, call: Call) -> InstallationSchema:
+    async def get_installation(self, call: contract.Call) -> InstallationSchema:
         """Return the settings."""
         require_administrator(call)
         return _schema(await self._installation.read())
 
-    @operation(
+    @contract.operation(
         id="updateInstallation",
         method="PUT",
         path="/api/installation",
@@ -65,15 +62,15 @@ class InstallationOperations:
         summary="Change the registration policy",
         description="Requires an administrator of the installation. The settings of the server "
         "may determine the policy. An open one requires a mail server and legal documents.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         problems=(
             SettingLocked,
             SettingRequired,
         ),
-        body=json_body(InstallationUpdateInput, limit=_LONGEST_BODY),
+        body=contract.json_body(InstallationUpdateInput, limit=_LONGEST_BODY),
     )
     async def update_installation(
-        self, call: Call, body: InstallationUpdateInput
+        self, call: contract.Call, body: InstallationUpdateInput
     ) -> InstallationSchema:
         """Change the registration policy."""
         caller = require_administrator(call)

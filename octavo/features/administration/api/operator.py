@@ -21,10 +21,7 @@ from octavo.features.administration.api.administration import (
     AccountPath,
     controls_change,
 )
-from octavo.http.contract.bodies import json_body
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import REMOVED, ContractModel, Identifier, Removed
-from octavo.http.contract.operation import Security, operation
+from octavo.http import contract
 from octavo.http.fields import EmailAddress
 from octavo.model.access.account import State, parse_address
 
@@ -32,16 +29,16 @@ _LONGEST_BODY = 8_192
 _NO_CONTENT = "It never reads or changes notes or workspaces."
 
 
-class AddressQuery(ContractModel):
+class AddressQuery(contract.Model):
     """An account by its address."""
 
     address: EmailAddress
 
 
-class OperatorAccount(ContractModel):
+class OperatorAccount(contract.Model):
     """An account as the operator sees it."""
 
-    id: Identifier
+    id: contract.Identifier
     address: str
     effective_state: State
     controls: ControlsSchema
@@ -49,7 +46,7 @@ class OperatorAccount(ContractModel):
     limit: LimitSchema
 
 
-class PortalRedeem(ContractModel):
+class PortalRedeem(contract.Model):
     """The token from the query of a page of the portal."""
 
     token: str = Field(repr=False, max_length=1_000)
@@ -71,18 +68,18 @@ class OperatorOperations:
         self._removal = removal
         self._portal = portal
 
-    @operation(
+    @contract.operation(
         id="findOperatorAccount",
         method="GET",
         path="/api/operator/accounts",
         tag="operator",
         summary="Find an account by its address",
         description=f"{_NO_CONTENT} The case of the address is ignored.",
-        security=Security.OPERATOR,
+        security=contract.Security.OPERATOR,
         problems=(NotFound,),
         rate="operator",
     )
-    async def find_account(self, call: Call, query: AddressQuery) -> OperatorAccount:
+    async def find_account(self, call: contract.Call, query: AddressQuery) -> OperatorAccount:
         """Return the account with an address."""
         try:
             address = parse_address(query.address)
@@ -90,22 +87,22 @@ class OperatorOperations:
             raise InvalidRequest(errors=[("/query/address", str(error))]) from None
         return _schema(await self._administration.find(address))
 
-    @operation(
+    @contract.operation(
         id="readOperatorAccount",
         method="GET",
         path="/api/operator/accounts/{accountId}",
         tag="operator",
         summary="Read the controls and the usage of an account",
         description=_NO_CONTENT,
-        security=Security.OPERATOR,
+        security=contract.Security.OPERATOR,
         problems=(NotFound,),
         rate="operator",
     )
-    async def read_account(self, call: Call, path: AccountPath) -> OperatorAccount:
+    async def read_account(self, call: contract.Call, path: AccountPath) -> OperatorAccount:
         """Return an account."""
         return _schema(await self._administration.read(path.account_id))
 
-    @operation(
+    @contract.operation(
         id="setOperatorAccountControls",
         method="PATCH",
         path="/api/operator/accounts/{accountId}/controls",
@@ -113,14 +110,14 @@ class OperatorOperations:
         summary="Change the controls of an account",
         description=f"{_NO_CONTENT} The change names the revision that was read; with another, "
         "nothing changes. The last enabled administrator can't be locked.",
-        security=Security.OPERATOR,
+        security=contract.Security.OPERATOR,
         problems=(NotFound, ControlsChanged, LastAdministrator),
-        body=json_body(AccountControlsInput, limit=_LONGEST_BODY),
+        body=contract.json_body(AccountControlsInput, limit=_LONGEST_BODY),
         rate="operator",
         finish_when_client_leaves=True,
     )
     async def set_controls(
-        self, call: Call, path: AccountPath, body: AccountControlsInput
+        self, call: contract.Call, path: AccountPath, body: AccountControlsInput
     ) -> OperatorAccount:
         """Change the controls of an account."""
         change = DecisionsChange(controls=controls_change(body, below=""))
@@ -131,7 +128,7 @@ class OperatorOperations:
             )
         )
 
-    @operation(
+    @contract.operation(
         id="removeOperatorAccount",
         method="DELETE",
         path="/api/operator/accounts/{accountId}",
@@ -139,17 +136,17 @@ class OperatorOperations:
         summary="Remove an account",
         description="What happens to its workspaces is described at removeOwnAccount. Its id and "
         "the time are kept.",
-        security=Security.OPERATOR,
+        security=contract.Security.OPERATOR,
         problems=(NotFound, LastAdministrator),
         rate="operator",
         finish_when_client_leaves=True,
     )
-    async def remove_account(self, call: Call, path: AccountPath) -> Removed:
+    async def remove_account(self, call: contract.Call, path: AccountPath) -> contract.Removed:
         """Remove an account."""
         await self._removal.remove_by_operator(path.account_id, client=call.client)
-        return REMOVED
+        return contract.REMOVED
 
-    @operation(
+    @contract.operation(
         id="redeemPortalToken",
         method="POST",
         path="/api/operator/portal/redeem",
@@ -157,13 +154,13 @@ class OperatorOperations:
         summary="Redeem the token of a person who opens the account portal",
         description=f"{_NO_CONTENT} A token works once, within 60 seconds of its creation; one "
         "that is unknown, used or expired is treated as missing.",
-        security=Security.OPERATOR,
+        security=contract.Security.OPERATOR,
         problems=(NotFound,),
-        body=json_body(PortalRedeem, limit=_LONGEST_BODY),
+        body=contract.json_body(PortalRedeem, limit=_LONGEST_BODY),
         rate="operator",
         finish_when_client_leaves=True,
     )
-    async def redeem_portal_token(self, call: Call, body: PortalRedeem) -> OperatorAccount:
+    async def redeem_portal_token(self, call: contract.Call, body: PortalRedeem) -> OperatorAccount:
         """Return the account of a portal token."""
         return _schema(await self._portal.redeem(body.token))
 

@@ -20,7 +20,7 @@ from octavo.features.administration.api.administration import AccountList, Accou
 from octavo.features.administration.api.audit import AuditList
 from octavo.features.administration.api.installation import InstallationSchema
 from octavo.features.members.api.invitations import InvitationCreated, InvitationList
-from octavo.http.contract.contract_model import Removed
+from octavo.http import contract
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, redirect, show
@@ -135,7 +135,7 @@ def add_administration_pages(site: PageRegistry, usage: ReadUsage) -> None:
     async def remove(visitor: Visitor, account_id: str) -> Response:
         account = await _read(visitor, account_id)
         try:
-            await visitor.api.send(Removed, "DELETE", f"/api/accounts/{account_id}")
+            await visitor.api.send(contract.Removed, "DELETE", f"/api/accounts/{account_id}")
         except NotFound:
             raise
         except Problem as problem:
@@ -161,7 +161,7 @@ def add_administration_pages(site: PageRegistry, usage: ReadUsage) -> None:
 
     @site.form(f"{_INVITATIONS}/<uuid:invitation_id>/revoke", only)
     async def revoke(visitor: Visitor, invitation_id: str) -> Response:
-        await visitor.api.send(Removed, "DELETE", f"/api/invitations/{invitation_id}")
+        await visitor.api.send(contract.Removed, "DELETE", f"/api/invitations/{invitation_id}")
         return redirect(_INVITATIONS, "invitation-revoked")
 
     @site.page(_INSTALLATION, only)

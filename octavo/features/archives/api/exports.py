@@ -13,12 +13,9 @@ from octavo.features.archives.exports import ExportFormat, Exports
 from octavo.features.archives.job import ARCHIVE_JOB_PROBLEMS
 from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.features.usage.api import METERED, Metering
+from octavo.http import contract
 from octavo.http.blob_stream import content_disposition
 from octavo.http.callers import caller_of
-from octavo.http.contract.call import Authenticator, Call
-from octavo.http.contract.contract_model import ContractModel
-from octavo.http.contract.operation import Locked, Security, operation
-from octavo.http.contract.reply import NoBytes, Stream
 from octavo.http.file_schemas import WorkspacePath
 from octavo.store.queries.changesets import WorkspaceGone
 
@@ -29,7 +26,7 @@ _KINDS: Mapping[ExportFormat, str] = {"all": "", "notes": " notes", "history": "
 _UNSAFE = '\\/:*?"<>|'
 
 
-class ExportQuery(ContractModel):
+class ExportQuery(contract.Model):
     """What the archive has."""
 
     format: ExportFormat = "all"
@@ -52,7 +49,7 @@ class ExportOperations:
         self,
         exports: Exports,
         access: Access,
-        authenticator: Authenticator,
+        authenticator: contract.Authenticator,
         metering: Metering,
         *,
         now: Clock,
@@ -65,7 +62,7 @@ class ExportOperations:
         self._access = access
         self._authenticator = authenticator
 
-    @operation(
+    @contract.operation(
         id="exportWorkspace",
         method="GET",
         path="/api/workspaces/{workspaceId}/export",
@@ -75,17 +72,19 @@ class ExportOperations:
         "meanwhile. What an export has, an import takes unchanged. A locked account, or one that "
         "has not accepted the legal documents, can export the workspaces that it owns alone: those "
         "without any other member.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
-        locked=Locked.CONDITIONAL,
+        locked=contract.Locked.CONDITIONAL,
         headers={"content-disposition": "The file name of the archive."},
         media_types=(ZIP,),
         problems=(NotFound, *ARCHIVE_JOB_PROBLEMS, *METERED),
         time=TRANSFER_SECONDS,
         renews_time=True,
     )
-    async def export_workspace(self, call: Call, path: WorkspacePath, query: ExportQuery) -> Stream:
+    async def export_workspace(
+        self, call: contract.Call, path: WorkspacePath, query: ExportQuery
+    ) -> contract.Stream:
         """Export a workspace."""
         workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         await self._require_alone_if_restricted(call, workspace_id)
@@ -102,7 +101,7 @@ class ExportOperations:
         account_id = caller_of(call).account_id
         if call.method == "HEAD":
             await self._exports.require_free(account_id)
-            return Stream(NoBytes(), ZIP, headers=headers)
+            return contract.Stream(contract.NoBytes(), ZIP, headers=headers)
 
         async def permit() -> None:
             call.authenticated_as(await self._authenticator.authenticate(call))
@@ -116,9 +115,11 @@ class ExportOperations:
             )
         except WorkspaceGone:
             raise NotFound from None
-        return Stream(export.chunks, ZIP, headers=headers)
+        return contract.Stream(export.chunks, ZIP, headers=headers)
 
-    async def _require_alone_if_restricted(self, call: Call, workspace_id: WorkspaceId) -> None:
+    async def _require_alone_if_restricted(
+        self, call: contract.Call, workspace_id: WorkspaceId
+    ) -> None:
         """Raise `AccountLocked` or `ConsentDue` for what other members may have written."""
         caller = caller_of(call)
         if not caller.locked and not caller.consent_due:

@@ -26,11 +26,8 @@ from octavo.features.archives.worker.refusal import (
     ArchiveTooLarge,
     ArchiveTooManyFiles,
 )
+from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.contract.bodies import BodyStream, json_body, raw_body
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import IN_PATH, REMOVED, WHOLE, ContractModel, Removed
-from octavo.http.contract.operation import Security, operation
 from octavo.http.file_schemas import WorkspacePath
 from octavo.model.usage import StorageLimitReached, WriteLimitReached
 from octavo.store.blobs.blob_store import digest_of_key
@@ -42,17 +39,17 @@ COMPLETION_SECONDS = 6 * 3600.0
 _SHORT_BODY = 4096
 
 
-class StartImportInput(ContractModel):
+class StartImportInput(contract.Model):
     """An archive that is about to be sent."""
 
-    size: Annotated[int, Field(ge=0), WHOLE] = 0
+    size: Annotated[int, Field(ge=0), contract.WHOLE] = 0
     """Its size in bytes, if it is known."""
 
 
 class ImportPath(WorkspacePath):
     """An import."""
 
-    import_id: Annotated[str, IN_PATH]
+    import_id: Annotated[str, contract.IN_PATH]
 
 
 class PartPath(ImportPath):
@@ -74,7 +71,7 @@ class ImportOperations:
         self._imports = imports
         self._access = access
 
-    @operation(
+    @contract.operation(
         id="startWorkspaceImport",
         method="POST",
         path="/api/workspaces/{workspaceId}/imports",
@@ -82,14 +79,14 @@ class ImportOperations:
         summary="Start the import of a zip archive",
         description="Send the archive in parts, and complete the import. It expires a week after "
         "its last part.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         status=201,
         problems=(NotFound, TooManyImports, ArchiveTooLarge),
-        body=json_body(StartImportInput, limit=_SHORT_BODY),
+        body=contract.json_body(StartImportInput, limit=_SHORT_BODY),
     )
     async def start_workspace_import(
-        self, call: Call, path: WorkspacePath, body: StartImportInput
+        self, call: contract.Call, path: WorkspacePath, body: StartImportInput
     ) -> StartedImport:
         """Start an import."""
         caller = caller_of(call)
@@ -97,14 +94,14 @@ class ImportOperations:
         import_id = await self._imports.start(workspace_id, caller.account_id, body.size)
         return StartedImport(import_id=import_id, part_size=PART_SIZE, max_parts=MAX_PARTS)
 
-    @operation(
+    @contract.operation(
         id="putImportPart",
         method="PUT",
         path="/api/workspaces/{workspaceId}/imports/{importId}/parts/{number}",
         tag="archives",
         summary="Send a part of an archive",
         description="Parts may be sent in any order, and again. They are concatenated by number.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         problems=(
             NotFound,
@@ -113,11 +110,13 @@ class ImportOperations:
             StorageLimitReached,
             WriteLimitReached,
         ),
-        body=raw_body("application/octet-stream", limit=PART_SIZE),
+        body=contract.raw_body("application/octet-stream", limit=PART_SIZE),
         time=TRANSFER_SECONDS,
         renews_time=True,
     )
-    async def put_import_part(self, call: Call, path: PartPath, body: BodyStream) -> ImportPart:
+    async def put_import_part(
+        self, call: contract.Call, path: PartPath, body: contract.BodyStream
+    ) -> ImportPart:
         """Receive a part."""
         caller = caller_of(call)
         workspace_id = await self._access.workspace(caller, path.workspace_id, "write")
@@ -126,25 +125,25 @@ class ImportOperations:
         )
         return ImportPart(number=part.number, size=part.size, digest=part.digest)
 
-    @operation(
+    @contract.operation(
         id="getWorkspaceImport",
         method="GET",
         path="/api/workspaces/{workspaceId}/imports/{importId}",
         tag="archives",
         summary="Get the progress of an import, or its result",
         description="The result is kept for a day.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         problems=(NotFound,),
     )
-    async def get_workspace_import(self, call: Call, path: ImportPath) -> Import:
+    async def get_workspace_import(self, call: contract.Call, path: ImportPath) -> Import:
         """Return an import of the caller."""
         caller = caller_of(call)
         workspace_id = await self._access.workspace(caller, path.workspace_id, "write")
         found = await self._imports.find(workspace_id, caller.account_id, path.import_id)
         return _import(found)
 
-    @operation(
+    @contract.operation(
         id="completeWorkspaceImport",
         method="POST",
         path="/api/workspaces/{workspaceId}/imports/{importId}/complete",
@@ -152,7 +151,7 @@ class ImportOperations:
         summary="Import the archive whose parts were sent",
         description="Every file is checked before the first one is committed. The import goes on "
         "when the client leaves; completing it again has the same result.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         problems=(
             NotFound,
@@ -167,7 +166,7 @@ class ImportOperations:
         time=COMPLETION_SECONDS,
     )
     async def complete_workspace_import(
-        self, call: Call, path: ImportPath
+        self, call: contract.Call, path: ImportPath
     ) -> ImportWorkspaceResult:
         """Import an archive."""
         caller = caller_of(call)
@@ -177,23 +176,25 @@ class ImportOperations:
             await self._imports.complete(workspace_id, caller.account_id, path.import_id, permit)
         )
 
-    @operation(
+    @contract.operation(
         id="abortWorkspaceImport",
         method="DELETE",
         path="/api/workspaces/{workspaceId}/imports/{importId}",
         tag="archives",
         summary="Remove an import and its parts",
         description="Files that came in stay. An import that does not exist counts as removed.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         problems=(NotFound,),
     )
-    async def abort_workspace_import(self, call: Call, path: ImportPath) -> Removed:
+    async def abort_workspace_import(
+        self, call: contract.Call, path: ImportPath
+    ) -> contract.Removed:
         """Abort an import."""
         caller = caller_of(call)
         workspace_id = await self._access.workspace(caller, path.workspace_id, "write")
         await self._imports.abort(workspace_id, caller.account_id, path.import_id)
-        return REMOVED
+        return contract.REMOVED
 
 
 def _import(found: StoredImport) -> Import:

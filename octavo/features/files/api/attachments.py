@@ -25,19 +25,8 @@ from octavo.features.files.api.note_texts import RevisionTexts
 from octavo.features.images import sql as uploads
 from octavo.features.images.sql import UploaderGone
 from octavo.features.images.uploading import ImageUploads
+from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.contract.bodies import MultipartStream, Part, json_body, multipart_body
-from octavo.http.contract.bodies.raw_body import BYTES
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import (
-    IN_PATH,
-    ChosenIdentifier,
-    ContractModel,
-    Identifier,
-    timestamp,
-)
-from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.reply import Reply
 from octavo.http.fields import PathText
 from octavo.http.file_schemas import WorkspacePath
 from octavo.model.files.changeset import AttachImage
@@ -62,7 +51,7 @@ class UploadedImages(NamedTuple):
     now: Callable[[], float]
 
     async def find(
-        self, call: Call, workspace_id: WorkspaceId, named: Mapping[FileId, ObjectId]
+        self, call: contract.Call, workspace_id: WorkspaceId, named: Mapping[FileId, ObjectId]
     ) -> dict[ObjectId, UploadedImage]:
         """Return the uploads of the files that get them.
 
@@ -99,7 +88,7 @@ _FORM = {
     "description": "The form of an upload.",
     "properties": {
         "file": {
-            **BYTES,
+            **contract.BYTES,
             "description": "The image, with its file name and its media type.",
         },
         "declaredDigest": {
@@ -118,19 +107,19 @@ _digests: TypeAdapter[str] = TypeAdapter(_DeclaredDigest)
 class ObjectPath(WorkspacePath):
     """An uploaded image."""
 
-    object_id: Annotated[ObjectId, IN_PATH]
+    object_id: Annotated[ObjectId, contract.IN_PATH]
 
 
-class FinalizeAttachmentInput(ContractModel):
+class FinalizeAttachmentInput(contract.Model):
     """Which file the image becomes."""
 
     path: PathText
     """Below attachments/, with an ending of the type of the image."""
-    file_id: ChosenIdentifier | MISSING = MISSING
+    file_id: contract.ChosenIdentifier | MISSING = MISSING
     """The image file to replace, or an id chosen for a new one; if omitted, the server generates
     one.
     """
-    mutation_id: Identifier | MISSING = MISSING
+    mutation_id: contract.Identifier | MISSING = MISSING
     """Makes the change repeatable: sent again, it has one effect and the same response."""
 
 
@@ -156,7 +145,7 @@ class AttachmentOperations:
         self._images = images
         self._texts = texts
 
-    @operation(
+    @contract.operation(
         id="uploadAttachment",
         method="POST",
         path="/api/workspaces/{workspaceId}/attachments",
@@ -165,16 +154,16 @@ class AttachmentOperations:
         description="Accepted are PNG, JPEG, GIF and WebP images of at most 32 MiB, 16,384 pixels "
         "a side, 50 million pixels, and 2,000 frames. Width and height are those that are shown, "
         "after the EXIF orientation. The image is temporary until it is attached to a file.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         status=201,
         problems=(NotFound, UnacceptableImage, StorageLimitReached, WriteLimitReached),
-        body=multipart_body(limit=MAX_BYTES + _FORM_BYTES, schema=_FORM),
+        body=contract.multipart_body(limit=MAX_BYTES + _FORM_BYTES, schema=_FORM),
         time=TRANSFER_SECONDS,
         renews_time=True,
     )
     async def upload_attachment(
-        self, call: Call, path: WorkspacePath, body: MultipartStream
+        self, call: contract.Call, path: WorkspacePath, body: contract.MultipartStream
     ) -> AttachmentUploadResult:
         """Receive an image."""
         caller = caller_of(call)
@@ -213,10 +202,10 @@ class AttachmentOperations:
             width=image.width,
             height=image.height,
             frames=image.frames,
-            expires_at=timestamp(upload.expires_at),
+            expires_at=contract.timestamp(upload.expires_at),
         )
 
-    @operation(
+    @contract.operation(
         id="finalizeAttachment",
         method="POST",
         path="/api/workspaces/{workspaceId}/attachments/{objectId}/finalize",
@@ -224,7 +213,7 @@ class AttachmentOperations:
         summary="Make an uploaded image a file, or the next revision of one",
         description="To replace the image of an existing file, give its fileId, and its head in "
         "if-match. An upload can be attached once; 404 means that it has expired or was attached.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         headers=ETAG,
         problems=(
@@ -234,11 +223,11 @@ class AttachmentOperations:
             InvalidContent,
             MutationReused,
         ),
-        body=json_body(FinalizeAttachmentInput, limit=_SHORT_BODY),
+        body=contract.json_body(FinalizeAttachmentInput, limit=_SHORT_BODY),
     )
     async def finalize_attachment(
-        self, call: Call, path: ObjectPath, headers: IfMatch, body: FinalizeAttachmentInput
-    ) -> Reply[FileChange]:
+        self, call: contract.Call, path: ObjectPath, headers: IfMatch, body: FinalizeAttachmentInput
+    ) -> contract.Reply[FileChange]:
         """Attach an image."""
         workspace_id, object_id = path.workspace_id, path.object_id
         chosen = UNASSIGNED if body.file_id is MISSING else FileId(body.file_id)
@@ -261,7 +250,7 @@ class AttachmentOperations:
         return changed(receipt)
 
 
-async def _declared_digest(part: Part) -> Digest:
+async def _declared_digest(part: contract.Part) -> Digest:
     given = (await part.read(_DIGEST_LENGTH + 1)).decode("latin-1").lower()
     try:
         return Digest(_digests.validate_python(given))

@@ -18,9 +18,8 @@ from octavo.actors.workspace.messages import (
     Push,
     WorkspaceMessage,
 )
+from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.contract.call import Call
-from octavo.http.contract.in_process import OF_PAGE
 from octavo.model.etag import one_strong_tag, parse_entity_tags
 from octavo.model.files.changeset import ChangeOperation, Changeset, fingerprint
 from octavo.model.files.receipt import Receipt
@@ -45,7 +44,7 @@ class ChangesetSubmitter(NamedTuple):
 
     async def push(
         self,
-        call: Call,
+        call: contract.Call,
         workspace_id: str,
         operations: tuple[ChangeOperation, ...],
         mutation_id: str | MISSING = MISSING,
@@ -95,7 +94,7 @@ class ChangesetSubmitter(NamedTuple):
         return receipt if caller.confinement is None else visible_receipt(call, receipt)
 
     async def missing_update(
-        self, call: Call, workspace_id: str, file_id: str, epoch: str, vector: bytes
+        self, call: contract.Call, workspace_id: str, file_id: str, epoch: str, vector: bytes
     ) -> DocumentUpdate:
         """Return what a client with ``vector`` of the epoch ``epoch`` lacks of a document.
 
@@ -116,15 +115,15 @@ class ChangesetSubmitter(NamedTuple):
         return nothing if found is None else found
 
 
-def _origin_of(call: Call, caller: Caller) -> Origin:
+def _origin_of(call: contract.Call, caller: Caller) -> Origin:
     if caller.grant_id is not None:
         return "mcp"
-    if OF_PAGE in call.scope:
+    if contract.OF_PAGE in call.scope:
         return "page"
     return "device" if caller.key_id is None else "key"
 
 
-def visible_receipt(call: Call, receipt: Receipt) -> Receipt:
+def visible_receipt(call: contract.Call, receipt: Receipt) -> Receipt:
     """Return what the caller may see of a receipt. Raises `NotFound` when that is nothing."""
     within = caller_of(call).confinement
     visible = receipt if within is None else receipt.within(within)

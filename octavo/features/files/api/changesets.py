@@ -29,18 +29,8 @@ from octavo.features.files.api.note_texts import (
     RevisionTexts,
     text_of,
 )
+from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.contract.bodies import json_body
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import (
-    IN_PATH,
-    ChosenIdentifier,
-    ContractModel,
-    GivenBytes,
-    Identifier,
-)
-from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.slices import converted
 from octavo.http.fields import MarkdownText, PathText
 from octavo.http.file_schemas import WorkspacePath, changeset_result
 from octavo.http.sync_protocol import SyncProtocol, UnsupportedProtocol, check_protocol
@@ -61,12 +51,12 @@ from octavo.store.queries.changesets import receipts
 from octavo.store.queries.files import head_paths
 
 
-class _Single(ContractModel):
-    file_id: ChosenIdentifier
+class _Single(contract.Model):
+    file_id: contract.ChosenIdentifier
 
 
 class _Guarded(_Single):
-    if_match: Identifier
+    if_match: contract.Identifier
     """The id of the head revision that the client knows."""
 
 
@@ -95,9 +85,9 @@ class SaveOperation(_Single):
     """Merge an update into the document of a note."""
 
     op: Literal["save"]
-    epoch: Identifier
+    epoch: contract.Identifier
     """The epoch of the document that the update applies to."""
-    update: GivenBytes
+    update: contract.GivenBytes
     """A Yjs update, version 1."""
 
 
@@ -114,7 +104,7 @@ class RestoreOperation(_Guarded):
     path: PathText | MISSING = MISSING
     rewrite_links: bool = False
     """With a path: also update the links of a note, so that they keep their targets."""
-    revision_id: Identifier | MISSING = MISSING
+    revision_id: contract.Identifier | MISSING = MISSING
     """A revision of the file whose text becomes the new text; also possible for a live note."""
 
 
@@ -122,11 +112,11 @@ class AttachOperation(_Single):
     """Make an uploaded image a file, or the next revision of one."""
 
     op: Literal["attach"]
-    object_id: Identifier
+    object_id: contract.Identifier
     """The upload, which can be attached once."""
     path: PathText
     """Below attachments/, with an ending of the type of the image."""
-    if_match: Identifier | MISSING = MISSING
+    if_match: contract.Identifier | MISSING = MISSING
     """The id of the head revision that the client knows, of an existing file."""
 
 
@@ -148,10 +138,10 @@ AnyOperation = Annotated[
 ]
 
 
-class ChangesetInput(ContractModel):
+class ChangesetInput(contract.Model):
     """Changes of different files, accepted together or not at all."""
 
-    mutation_id: Identifier
+    mutation_id: contract.Identifier
     """Makes the changeset repeatable: sent again, it has one effect and the same response."""
     operations: Annotated[
         list[AnyOperation],
@@ -174,7 +164,7 @@ class ChangesetInput(ContractModel):
 class MutationPath(WorkspacePath):
     """A changeset of a workspace."""
 
-    mutation_id: Annotated[MutationId, IN_PATH]
+    mutation_id: Annotated[MutationId, contract.IN_PATH]
 
 
 class ChangesetOperations:
@@ -187,13 +177,13 @@ class ChangesetOperations:
         self._images = images
         self._written = NoteTexts()
 
-    @operation(
+    @contract.operation(
         id="pushChangeset",
         method="POST",
         path="/api/workspaces/{workspaceId}/changesets",
         tag="files",
         summary="Apply many changes in one transaction",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         confinable=True,
         problems=(
@@ -208,10 +198,10 @@ class ChangesetOperations:
             TooManyFiles,
             UnsupportedProtocol,
         ),
-        body=json_body(ChangesetInput, limit=LONGEST_CHANGE),
+        body=contract.json_body(ChangesetInput, limit=LONGEST_CHANGE),
     )
     async def push_changeset(
-        self, call: Call, path: WorkspacePath, headers: SyncProtocol, body: ChangesetInput
+        self, call: contract.Call, path: WorkspacePath, headers: SyncProtocol, body: ChangesetInput
     ) -> ChangesetResult:
         """Push a changeset."""
         check_protocol(headers)
@@ -274,22 +264,22 @@ class ChangesetOperations:
 
         longest = max(map(_size, body.operations), default=0)
         if longest <= LONG:
-            return tuple(await converted(body.operations, make, _size))
+            return tuple(await contract.converted(body.operations, make, _size))
         return await self._written.run(lambda: tuple(map(make, body.operations)), longest)
 
-    @operation(
+    @contract.operation(
         id="getReceipt",
         method="GET",
         path="/api/workspaces/{workspaceId}/receipts/{mutationId}",
         tag="files",
         summary="Get the result of a change",
         description="404 means that no such change was accepted so far.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
         problems=(NotFound,),
     )
-    async def get_receipt(self, call: Call, path: MutationPath) -> ChangesetResult:
+    async def get_receipt(self, call: contract.Call, path: MutationPath) -> ChangesetResult:
         """Return a receipt."""
         access, mutation_id = self._submitter.access, path.mutation_id
         workspace_id, within = await access.visible(caller_of(call), path.workspace_id)

@@ -15,6 +15,7 @@ from octavo.features.images.sql import StoredContent, content_of
 from octavo.features.images.thumbnails import MEDIA_TYPE as THUMBNAIL_TYPE
 from octavo.features.images.thumbnails import Thumbnails
 from octavo.features.usage.api import METERED, MeteredChunks, Metering, memory_of
+from octavo.http import contract
 from octavo.http.blob_stream import (
     ByteRange,
     RangeNotSatisfiable,
@@ -26,11 +27,6 @@ from octavo.http.blob_stream import (
 )
 from octavo.http.callers import caller_of
 from octavo.http.conditional import IfNoneMatch
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import ContractModel, Identifier
-from octavo.http.contract.memory_budget import COUNTED
-from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.reply import NoBytes, NotModified, Stream
 from octavo.model.etag import entity_tag
 from octavo.model.files.image import MEDIA_TYPES
 from octavo.model.files.revision import Revision
@@ -63,10 +59,10 @@ class ThumbnailWidth(IntEnum):
     LARGE = 1280
 
 
-class FileContentQuery(ContractModel):
+class FileContentQuery(contract.Model):
     """Which content is returned."""
 
-    revision: Identifier | MISSING = MISSING
+    revision: contract.Identifier | MISSING = MISSING
     """A revision of the file; if omitted, its head."""
     width: ThumbnailWidth | MISSING = MISSING
     """Return a thumbnail of an image: WebP, at most as wide, and never enlarged."""
@@ -106,7 +102,7 @@ class ContentOperations:
         self._thumbnails = thumbnails
         self._access = access
 
-    @operation(
+    @contract.operation(
         id="getFileContent",
         method="GET",
         path="/api/workspaces/{workspaceId}/files/{fileId}/content",
@@ -114,7 +110,7 @@ class ContentOperations:
         summary="Get the bytes of a file, or a thumbnail of an image",
         description="With revision, the response may be cached forever. Without it, revalidate a "
         "copy with if-none-match.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
         other_statuses=(206,),
@@ -131,8 +127,8 @@ class ContentOperations:
         renews_time=True,
     )
     async def get_file_content(
-        self, call: Call, path: FilePath, query: FileContentQuery, headers: ContentHeaders
-    ) -> Stream | NotModified:
+        self, call: contract.Call, path: FilePath, query: FileContentQuery, headers: ContentHeaders
+    ) -> contract.Stream | contract.NotModified:
         """Return the content of a file."""
         workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         await self._metering.admit(call)
@@ -155,7 +151,7 @@ class ContentOperations:
         if headers.names(opaque):
             # The size of a thumbnail is not known before it is made.
             await self._metering.admit(call, Amount(0 if width else revision.size, 1))
-            return NotModified(headers=(tag, caching))
+            return contract.NotModified(headers=(tag, caching))
         content = await self._content(found, width)
         wanted = None
         # RFC 9110 section 14.2 defines ranges for GET alone.
@@ -168,7 +164,7 @@ class ContentOperations:
             (b"content-disposition", content_disposition(content.shown, content.name)),
         )
         length = content.size if wanted is None else wanted.stop - wanted.start
-        chunks: AsyncIterator[bytes] = NoBytes()
+        chunks: AsyncIterator[bytes] = contract.NoBytes()
         if call.method == "HEAD":
             await self._metering.admit(call, Amount(length, 1))
             if not isinstance(content.data, Revision):
@@ -182,9 +178,9 @@ class ContentOperations:
                 transfer.close()
                 raise
         if wanted is None:
-            return Stream(chunks, content.media_type, length, sent)
+            return contract.Stream(chunks, content.media_type, length, sent)
         span = (b"content-range", wanted.content_range(content.size))
-        return Stream(chunks, content.media_type, length, (*sent, span), status=206)
+        return contract.Stream(chunks, content.media_type, length, (*sent, span), status=206)
 
     async def _content(self, found: StoredContent, width: int | None) -> "_ServedContent":
         revision, name = found.revision, PurePosixPath(found.revision.path).name
@@ -204,7 +200,7 @@ class ContentOperations:
 
     async def _open(
         self,
-        call: Call,
+        call: contract.Call,
         workspace_id: WorkspaceId,
         content: "_ServedContent",
         wanted: ByteRange | None,
@@ -216,11 +212,11 @@ class ContentOperations:
             return _pieces(data)
         return await open_blob(self._blobs, content.data, start, stop)
 
-    async def _text(self, call: Call, workspace_id: WorkspaceId, of: Revision) -> bytes:
+    async def _text(self, call: contract.Call, workspace_id: WorkspaceId, of: Revision) -> bytes:
         """Return the text of a note at a revision; memory for it is reserved before."""
         await call.reserve(memory_of(of.size))
         # A long one takes its turn in a thread.
-        read = self._store.read_much if of.size >= COUNTED else self._store.read
+        read = self._store.read_much if of.size >= contract.COUNTED else self._store.read
         found = await read(files.revision(workspace_id, of.file_id, of.revision_id))
         if found is None:
             raise NotFound

@@ -19,17 +19,7 @@ from pydantic_core import MISSING
 
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter, expected_heads
 from octavo.features.files.api.note_texts import NoteTexts, RevisionTexts
-from octavo.http.contract.bodies import json_body
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import (
-    IN_PATH,
-    ChosenIdentifier,
-    ContractModel,
-    HeaderModel,
-    Identifier,
-)
-from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.reply import Reply
+from octavo.http import contract
 from octavo.http.fields import ExpectedHead, MarkdownText, PathText
 from octavo.http.file_schemas import WorkspacePath, file_change
 from octavo.http.refusals import WorkspaceBusy
@@ -81,29 +71,29 @@ UNASSIGNED = FileId("")
 class FilePath(WorkspacePath):
     """A file of a workspace."""
 
-    file_id: Annotated[FileId, IN_PATH]
+    file_id: Annotated[FileId, contract.IN_PATH]
 
 
-class IfMatch(HeaderModel):
+class IfMatch(contract.HeaderModel):
     """The precondition of the change."""
 
     if_match: ExpectedHead | None = None
     """The entity tag of the head to be changed, or a list of tags; ``*`` is refused."""
 
 
-class CreateFileInput(ContractModel):
+class CreateFileInput(contract.Model):
     """A new note."""
 
-    file_id: ChosenIdentifier | MISSING = MISSING
+    file_id: contract.ChosenIdentifier | MISSING = MISSING
     """An id chosen by the client; if omitted, the server generates one."""
     path: PathText
     """The path of the note; it ends with ``.md``."""
     text: MarkdownText
-    mutation_id: Identifier | MISSING = MISSING
+    mutation_id: contract.Identifier | MISSING = MISSING
     """Makes the change repeatable: sent again, it has one effect and the same response."""
 
 
-class UpdateFileInput(ContractModel):
+class UpdateFileInput(contract.Model):
     """The new text, path, or both."""
 
     text: MarkdownText | MISSING = MISSING
@@ -112,25 +102,25 @@ class UpdateFileInput(ContractModel):
     """With a path: also update all links to the file, and the file's own links, so that they keep
     their targets. The feed contains the changed notes.
     """
-    mutation_id: Identifier | MISSING = MISSING
+    mutation_id: contract.Identifier | MISSING = MISSING
 
 
-class RestoreFileInput(ContractModel):
+class RestoreFileInput(contract.Model):
     """How the file is restored."""
 
     path: PathText | MISSING = MISSING
     """If omitted, its path before it was deleted."""
     rewrite_links: bool = False
     """With a path: also update the links of a note, so that they keep their targets."""
-    revision_id: Identifier | MISSING = MISSING
+    revision_id: contract.Identifier | MISSING = MISSING
     """A revision of the file whose text becomes the new text; also possible for a live note."""
-    mutation_id: Identifier | MISSING = MISSING
+    mutation_id: contract.Identifier | MISSING = MISSING
 
 
-class PurgeFileInput(ContractModel):
+class PurgeFileInput(contract.Model):
     """Only the identity of the change."""
 
-    mutation_id: Identifier | MISSING = MISSING
+    mutation_id: contract.Identifier | MISSING = MISSING
 
 
 class FileOperations:
@@ -141,13 +131,13 @@ class FileOperations:
         self._texts = texts
         self._written = NoteTexts()
 
-    @operation(
+    @contract.operation(
         id="createFile",
         method="POST",
         path="/api/workspaces/{workspaceId}/files",
         tag="files",
         summary="Create a note",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         confinable=True,
         status=201,
@@ -159,11 +149,11 @@ class FileOperations:
             MutationReused,
             *TEXT_PROBLEMS,
         ),
-        body=json_body(CreateFileInput, limit=LONGEST_CHANGE, too_large=DocumentTooLarge),
+        body=contract.json_body(CreateFileInput, limit=LONGEST_CHANGE, too_large=DocumentTooLarge),
     )
     async def create_file(
-        self, call: Call, path: WorkspacePath, body: CreateFileInput
-    ) -> Reply[FileChange]:
+        self, call: contract.Call, path: WorkspacePath, body: CreateFileInput
+    ) -> contract.Reply[FileChange]:
         """Create a note."""
         content = await self._written.content(body.text)
         if body.file_id is not MISSING:
@@ -173,13 +163,13 @@ class FileOperations:
         requested = CreateFile(UNASSIGNED, body.path, content)
         return await self._push(call, path, create, body.mutation_id, requested)
 
-    @operation(
+    @contract.operation(
         id="updateFile",
         method="PUT",
         path="/api/workspaces/{workspaceId}/files/{fileId}",
         tag="files",
         summary="Change the text of a file, its path, or both",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         confinable=True,
         headers=ETAG,
@@ -191,11 +181,11 @@ class FileOperations:
             MutationReused,
             TooManyFiles,
         ),
-        body=json_body(UpdateFileInput, limit=LONGEST_CHANGE, too_large=DocumentTooLarge),
+        body=contract.json_body(UpdateFileInput, limit=LONGEST_CHANGE, too_large=DocumentTooLarge),
     )
     async def update_file(
-        self, call: Call, path: FilePath, headers: IfMatch, body: UpdateFileInput
-    ) -> Reply[FileChange]:
+        self, call: contract.Call, path: FilePath, headers: IfMatch, body: UpdateFileInput
+    ) -> contract.Reply[FileChange]:
         """Update a file."""
         if body.text is MISSING and body.path is MISSING:
             raise InvalidRequest(errors=[("", "Give text, path, or both.")])
@@ -211,32 +201,34 @@ class FileOperations:
         receipt = await self._submitter.push(call, path.workspace_id, (update,), body.mutation_id)
         return changed(receipt)
 
-    @operation(
+    @contract.operation(
         id="deleteFile",
         method="DELETE",
         path="/api/workspaces/{workspaceId}/files/{fileId}",
         tag="files",
         summary="Delete a file",
         description="Its revisions remain readable, and it can be restored.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         confinable=True,
         headers=ETAG,
         problems=(*COMMON_PROBLEMS, *HEAD_PROBLEMS),
     )
-    async def delete_file(self, call: Call, path: FilePath, headers: IfMatch) -> Reply[FileChange]:
+    async def delete_file(
+        self, call: contract.Call, path: FilePath, headers: IfMatch
+    ) -> contract.Reply[FileChange]:
         """Delete a file."""
         delete = DeleteFile(path.file_id, expected_heads(headers.if_match))
         return await self._push(call, path, delete, MISSING)
 
-    @operation(
+    @contract.operation(
         id="restoreFile",
         method="POST",
         path="/api/workspaces/{workspaceId}/files/{fileId}/restore",
         tag="files",
         summary="Restore a deleted file, or an earlier text",
         description="With revisionId, the text of that revision becomes the text of a new head.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         confinable=True,
         headers=ETAG,
@@ -248,11 +240,11 @@ class FileOperations:
             FileLive,
             MutationReused,
         ),
-        body=json_body(RestoreFileInput, limit=_SHORT_BODY),
+        body=contract.json_body(RestoreFileInput, limit=_SHORT_BODY),
     )
     async def restore_file(
-        self, call: Call, path: FilePath, headers: IfMatch, body: RestoreFileInput
-    ) -> Reply[FileChange]:
+        self, call: contract.Call, path: FilePath, headers: IfMatch, body: RestoreFileInput
+    ) -> contract.Reply[FileChange]:
         """Restore a file; ``if-match`` names its head, which may be the one that deleted it."""
         file_id, heads = path.file_id, expected_heads(headers.if_match)
         if body.rewrite_links and body.path is MISSING:
@@ -276,7 +268,7 @@ class FileOperations:
         restore = replace(restore, **texts[file_id]._asdict())
         return await self._push(call, path, restore, body.mutation_id)
 
-    @operation(
+    @contract.operation(
         id="purgeFile",
         method="POST",
         path="/api/workspaces/{workspaceId}/files/{fileId}/purge",
@@ -284,25 +276,25 @@ class FileOperations:
         summary="Erase the content of a deleted file permanently",
         description="The texts and paths of all its revisions are erased. The id cannot be used "
         "again.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         headers=ETAG,
         problems=(*COMMON_PROBLEMS, FileLive, MutationReused),
-        body=json_body(PurgeFileInput, limit=_SHORT_BODY),
+        body=contract.json_body(PurgeFileInput, limit=_SHORT_BODY),
     )
     async def purge_file(
-        self, call: Call, path: FilePath, body: PurgeFileInput
-    ) -> Reply[FileChange]:
+        self, call: contract.Call, path: FilePath, body: PurgeFileInput
+    ) -> contract.Reply[FileChange]:
         """Purge a file."""
         return await self._push(call, path, PurgeFile(path.file_id), body.mutation_id)
 
     async def _push(
         self,
-        call: Call,
+        call: contract.Call,
         path: WorkspacePath,
         change: ChangeOperation,
         mutation_id: str | MISSING,
         requested: ChangeOperation | None = None,
-    ) -> Reply[FileChange]:
+    ) -> contract.Reply[FileChange]:
         receipt = await self._submitter.push(
             call,
             path.workspace_id,
@@ -313,11 +305,11 @@ class FileOperations:
         return changed(receipt)
 
 
-def changed(receipt: Receipt) -> Reply[FileChange]:
+def changed(receipt: Receipt) -> contract.Reply[FileChange]:
     """Return the response to a change of one file, which is the first outcome of ``receipt``.
 
     The outcomes of notes whose links were updated follow it.
     """
     outcome = receipt.outcomes[0]
     tag = (b"etag", entity_tag(outcome.head.revision_id))
-    return Reply(file_change(outcome), headers=(tag,))
+    return contract.Reply(file_change(outcome), headers=(tag,))

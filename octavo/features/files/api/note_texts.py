@@ -12,8 +12,8 @@ from pydantic_core import MISSING
 from octavo.access.workspaces import Access
 from octavo.features.files.api.changeset_submission import visible_receipt
 from octavo.features.usage.api import memory_of
+from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.contract.call import Call
 from octavo.model.files.changeset import ChangeOperation, fingerprint
 from octavo.model.files.receipt import Receipt
 from octavo.model.refusal import FilePurged, MutationReused
@@ -78,7 +78,7 @@ class RevisionTexts(NamedTuple):
 
     async def accepted_before(
         self,
-        call: Call,
+        call: contract.Call,
         workspace_id: WorkspaceId,
         mutation_id: str | MISSING,
         operations: Sequence[ChangeOperation],
@@ -96,7 +96,7 @@ class RevisionTexts(NamedTuple):
         return None if found is None else visible_receipt(call, found)
 
     async def contents(
-        self, call: Call, workspace_id: WorkspaceId, named: Mapping[FileId, RevisionId]
+        self, call: contract.Call, workspace_id: WorkspaceId, named: Mapping[FileId, RevisionId]
     ) -> dict[FileId, EarlierText]:
         """Return the texts of revisions by their files.
 

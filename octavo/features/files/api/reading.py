@@ -33,15 +33,9 @@ from octavo.features.usage.api import (
     amount_of_texts,
     memory_of,
 )
+from octavo.http import contract
 from octavo.http.callers import caller_of
 from octavo.http.conditional import IfNoneMatch
-from octavo.http.contract.bodies import json_body
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import IN_PATH, ContractModel, Identifier
-from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.paging import PageQuery, cursor, read_cursor, split_page
-from octavo.http.contract.reply import NotModified, Reply, encoded_json
-from octavo.http.contract.slices import converted
 from octavo.http.fields import FolderPath
 from octavo.http.file_schemas import (
     WorkspacePath,
@@ -70,14 +64,14 @@ _LONGEST_BODY = 65_536
 _NEWEST = 1 << 62
 
 
-class ContentQuery(ContractModel):
+class ContentQuery(contract.Model):
     """How much of the file is returned."""
 
     content: Literal["text", "full"] = "full"
     """``text`` omits the document."""
 
 
-class ListQuery(PageQuery):
+class ListQuery(contract.PageQuery):
     """Which files are listed."""
 
     prefix: FolderPath = ""
@@ -103,7 +97,7 @@ def without_new_round(page: FileList) -> FileList:
 
 
 def _place(given: str | None) -> RecentPlace | None:
-    parts = read_cursor(given, 4, identifier=1, numbers=(0, 2, 3))
+    parts = contract.read_cursor(given, 4, identifier=1, numbers=(0, 2, 3))
     if parts is None:
         return None
     position, file_id, floor, top = parts
@@ -115,15 +109,15 @@ def _place(given: str | None) -> RecentPlace | None:
 class RevisionPath(FilePath):
     """A revision of a file."""
 
-    revision_id: Annotated[RevisionId, IN_PATH]
+    revision_id: Annotated[RevisionId, contract.IN_PATH]
 
 
-class ReadFilesInput(ContractModel):
+class ReadFilesInput(contract.Model):
     """The files and revisions to read."""
 
-    file_ids: list[Identifier] = Field(default_factory=list, max_length=MAX_READ)
+    file_ids: list[contract.Identifier] = Field(default_factory=list, max_length=MAX_READ)
     """Files, at their heads."""
-    revision_ids: list[Identifier] = Field(default_factory=list, max_length=MAX_READ)
+    revision_ids: list[contract.Identifier] = Field(default_factory=list, max_length=MAX_READ)
     """Revisions, including those of deleted files."""
     content: Literal["text", "full"] = "text"
     """``full`` includes the documents of the files."""
@@ -132,7 +126,7 @@ class ReadFilesInput(ContractModel):
 class TextResponse(NamedTuple):
     """The response to a request for the text of a file, and the amount that is metered for it."""
 
-    reply: Reply[WorkspaceFile]
+    reply: contract.Reply[WorkspaceFile]
     amount: Amount
 
 
@@ -151,8 +145,10 @@ def _text_response(workspace_id: WorkspaceId, stored: StoredFile, caches: bool) 
     file = workspace_file(workspace_id, stored)
     etag = (b"etag", entity_tag(stored.revision.revision_id))
     # Other responses are encoded when there is memory for them.
-    encoded = encoded_json(file) if caches else None
-    return TextResponse(Reply(file, headers=(etag,), encoded=encoded), amount_of_text(stored))
+    encoded = contract.encoded_json(file) if caches else None
+    return TextResponse(
+        contract.Reply(file, headers=(etag,), encoded=encoded), amount_of_text(stored)
+    )
 
 
 def _size_in_memory(response: TextResponse) -> int:
@@ -185,21 +181,21 @@ class ReadingOperations:
         self._metering = metering
         self._texts = texts
 
-    @operation(
+    @contract.operation(
         id="getFile",
         method="GET",
         path="/api/workspaces/{workspaceId}/files/{fileId}",
         tag="files",
         summary="Get a file at its head",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
         headers=ETAG,
         problems=(NotFound, FilePurged, WorkspaceBusy, *METERED),
     )
     async def get_file(
-        self, call: Call, path: FilePath, query: ContentQuery, headers: IfNoneMatch
-    ) -> Reply[WorkspaceFile] | NotModified:
+        self, call: contract.Call, path: FilePath, query: ContentQuery, headers: IfNoneMatch
+    ) -> contract.Reply[WorkspaceFile] | contract.NotModified:
         """Return a file."""
         workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         await self._metering.admit(call)
@@ -212,7 +208,7 @@ class ReadingOperations:
             if headers.names(head.revision_id):
                 if head.kind == "note":
                     await self._metering.admit(call, Amount(head.size, 1))
-                return NotModified(headers=((b"etag", entity_tag(head.revision_id)),))
+                return contract.NotModified(headers=((b"etag", entity_tag(head.revision_id)),))
         if query.content == "text":
             current = await self._texts.read(workspace_id, file_id, partial(_reserve, call))
             if current is None:
@@ -231,7 +227,7 @@ class ReadingOperations:
         if whole is None:
             raise NotFound
         await self._metering.read(call, amount_of_file(whole))
-        return Reply(
+        return contract.Reply(
             _whole(workspace_id, whole), headers=((b"etag", entity_tag(head.revision_id)),)
         )
 
@@ -243,18 +239,20 @@ class ReadingOperations:
             return False
         return True
 
-    @operation(
+    @contract.operation(
         id="listFiles",
         method="GET",
         path="/api/workspaces/{workspaceId}/files",
         tag="files",
         summary="List the files of a workspace",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
         problems=(NotFound,),
     )
-    async def list_files(self, call: Call, path: WorkspacePath, query: ListQuery) -> FileList:
+    async def list_files(
+        self, call: contract.Call, path: WorkspacePath, query: ListQuery
+    ) -> FileList:
         """Return a page of files."""
         workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         if "\0" in query.prefix:
@@ -263,13 +261,15 @@ class ReadingOperations:
             )
         if query.order == "recent":
             return await self._recent(workspace_id, query, within)
-        after = read_cursor(query.after, 2, identifier=1) or ("", "")
+        after = contract.read_cursor(query.after, 2, identifier=1) or ("", "")
         script = files.list_of(
             workspace_id, query.state, query.prefix, (after[0], after[1]), query.limit + 1, within
         )
         found = await self._store.read_much(script)
-        page, following = split_page(found, query.limit, lambda each: (each.path, each.file_id))
-        items = await converted(page, partial(listed_file, workspace_id))
+        page, following = contract.split_page(
+            found, query.limit, lambda each: (each.path, each.file_id)
+        )
+        items = await contract.converted(page, partial(listed_file, workspace_id))
         return FileList(items=tuple(items), next=following)
 
     async def _recent(
@@ -278,32 +278,36 @@ class ReadingOperations:
         place = _place(query.after) or files.newest_above(0)
         script = files.recent(workspace_id, query.state, query.prefix, place, query.limit, within)
         page, following = await self._store.read_much(script)
-        items = await converted(page, partial(listed_file, workspace_id))
-        after = None if following is None else cursor(*map(str, following))
+        items = await contract.converted(page, partial(listed_file, workspace_id))
+        after = None if following is None else contract.cursor(*map(str, following))
         return FileList(items=tuple(items), next=after)
 
-    @operation(
+    @contract.operation(
         id="listRevisions",
         method="GET",
         path="/api/workspaces/{workspaceId}/files/{fileId}/revisions",
         tag="files",
         summary="List the revisions of a file, newest first",
         description="A deleted file keeps its revisions. Of a purged file only their times remain.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
         problems=(NotFound,),
     )
-    async def list_revisions(self, call: Call, path: FilePath, query: PageQuery) -> RevisionList:
+    async def list_revisions(
+        self, call: contract.Call, path: FilePath, query: contract.PageQuery
+    ) -> RevisionList:
         """Return a page of revisions."""
         workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
-        after = read_cursor(query.after, 1, numbers=(0,))
+        after = contract.read_cursor(query.after, 1, numbers=(0,))
         before = Position(int(after[0]) if after else _NEWEST)
         script = files.revisions_of(workspace_id, path.file_id, before, query.limit + 1, within)
         found = await self._store.read_much(script)
         if not found and after is None:
             raise NotFound
-        page, following = split_page(found, query.limit, lambda each: (str(each.position),))
+        page, following = contract.split_page(
+            found, query.limit, lambda each: (str(each.position),)
+        )
         names = await self._store.read(accounts.display_names([each.author for each in page]))
         numbers = [each.program for each in page if each.program is not None]
         programs = await self._store.read(programs_of(numbers)) if numbers else {}
@@ -317,18 +321,18 @@ class ReadingOperations:
         ]
         return RevisionList(items=tuple(items), next=following)
 
-    @operation(
+    @contract.operation(
         id="getRevision",
         method="GET",
         path="/api/workspaces/{workspaceId}/files/{fileId}/revisions/{revisionId}",
         tag="files",
         summary="Get a file at one of its revisions",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
         problems=(NotFound, FilePurged, *METERED),
     )
-    async def get_revision(self, call: Call, path: RevisionPath) -> WorkspaceFile:
+    async def get_revision(self, call: contract.Call, path: RevisionPath) -> WorkspaceFile:
         """Return a revision with its text."""
         workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         await self._metering.admit(call)
@@ -344,7 +348,7 @@ class ReadingOperations:
         await self._metering.read(call, amount_of_text(stored))
         return workspace_file(workspace_id, stored)
 
-    @operation(
+    @contract.operation(
         id="readFiles",
         method="POST",
         path="/api/workspaces/{workspaceId}/files/read",
@@ -352,14 +356,16 @@ class ReadingOperations:
         summary="Get many files or revisions",
         description="They may have at most 8 MiB of text in total, including requested documents; "
         "a single one is always returned.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
         problems=(NotFound, TooManyFiles, WorkspaceBusy, *METERED),
-        body=json_body(ReadFilesInput, limit=_LONGEST_BODY),
+        body=contract.json_body(ReadFilesInput, limit=_LONGEST_BODY),
         reads=True,
     )
-    async def read_files(self, call: Call, path: WorkspacePath, body: ReadFilesInput) -> ReadFiles:
+    async def read_files(
+        self, call: contract.Call, path: WorkspacePath, body: ReadFilesInput
+    ) -> ReadFiles:
         """Return the files and revisions that exist."""
         workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         await self._metering.admit(call)
@@ -389,14 +395,14 @@ class ReadingOperations:
         known = {each.revision.revision_id for each in revisions}
         missing = [each for each in body.file_ids if each not in found]
         missing += [each for each in body.revision_ids if each not in known]
-        items = await converted(
+        items = await contract.converted(
             whole, partial(_whole, workspace_id), lambda each: amount_of_file(each).size
         )
         items += [workspace_file(workspace_id, each) for each in revisions]
         return ReadFiles(items=tuple(items), missing=tuple(missing))
 
 
-async def _reserve(call: Call, size: int) -> None:
+async def _reserve(call: contract.Call, size: int) -> None:
     await call.reserve(memory_of(size))
 
 

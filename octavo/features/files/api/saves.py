@@ -20,12 +20,8 @@ from octavo.features.files.api.files import (
     FilePath,
 )
 from octavo.features.usage.api import METERED, Metering, memory_of
+from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.contract.bodies import json_body
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import ContractModel, GivenBytes, Identifier
-from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.reply import Reply
 from octavo.http.file_schemas import note_save
 from octavo.model.etag import entity_tag
 from octavo.model.refusal import MutationReused
@@ -34,15 +30,15 @@ from octavo.store import Store
 from octavo.store.queries.files import text_size
 
 
-class SaveNoteInput(ContractModel):
+class SaveNoteInput(contract.Model):
     """An update of a note's document."""
 
-    mutation_id: Identifier | MISSING = MISSING
-    epoch: Identifier
+    mutation_id: contract.Identifier | MISSING = MISSING
+    epoch: contract.Identifier
     """The epoch of the document that the update applies to."""
-    update: GivenBytes
+    update: contract.GivenBytes
     """A Yjs update, version 1."""
-    state_vector: GivenBytes | MISSING = MISSING
+    state_vector: contract.GivenBytes | MISSING = MISSING
     """The state vector of the device, including this update; the response contains what it lacks of
     the document. If omitted, the response contains the whole document.
     """
@@ -56,7 +52,7 @@ class SaveOperations:
         self._store = store
         self._metering = metering
 
-    @operation(
+    @contract.operation(
         id="saveNote",
         method="POST",
         path="/api/workspaces/{workspaceId}/files/{fileId}/saves",
@@ -64,7 +60,7 @@ class SaveOperations:
         summary="Merge an update into the document of a note",
         description="Updates commute, so a save needs no if-match. A refused save leaves the note "
         "unchanged. A save that changes the note is never refused for what its response sends.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         confinable=True,
         headers=ETAG,
@@ -75,9 +71,11 @@ class SaveOperations:
             *DOCUMENT_PROBLEMS,
             *METERED,
         ),
-        body=json_body(SaveNoteInput, limit=LONGEST_CHANGE, too_large=DocumentTooLarge),
+        body=contract.json_body(SaveNoteInput, limit=LONGEST_CHANGE, too_large=DocumentTooLarge),
     )
-    async def save_note(self, call: Call, path: FilePath, body: SaveNoteInput) -> Reply[NoteSave]:
+    async def save_note(
+        self, call: contract.Call, path: FilePath, body: SaveNoteInput
+    ) -> contract.Reply[NoteSave]:
         """Save a note."""
         workspace_id, file_id = path.workspace_id, path.file_id
         vector = NO_CLIENTS if body.state_vector is MISSING else body.state_vector
@@ -99,9 +97,11 @@ class SaveOperations:
             else:
                 self._metering.add(call, amount)
         tag = (b"etag", entity_tag(outcome.head.revision_id))
-        return Reply(note_save(outcome, missing_update), headers=(tag,))
+        return contract.Reply(note_save(outcome, missing_update), headers=(tag,))
 
-    async def _reserve(self, call: Call, workspace_id: WorkspaceId, file_id: FileId) -> None:
+    async def _reserve(
+        self, call: contract.Call, workspace_id: WorkspaceId, file_id: FileId
+    ) -> None:
         """Reserve memory for all of a long note, which the device may lack: before it changes.
 
         Raises `NotFound` or `Forbidden` for who may not change it, and `ServerBusy`.

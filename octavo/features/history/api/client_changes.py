@@ -34,19 +34,8 @@ from octavo.features.history.undo import (
     UndoOutlook,
 )
 from octavo.features.usage.api import memory_of
+from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.contract.bodies import json_body
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import (
-    ContractModel,
-    GivenTime,
-    Identifier,
-    Timestamp,
-    milliseconds_of,
-    timestamp,
-    written_time,
-)
-from octavo.http.contract.operation import Security, operation
 from octavo.http.file_schemas import WorkspacePath, changeset_result
 from octavo.http.refusals import WorkspaceBusy
 from octavo.model.files.receipt import Receipt
@@ -68,68 +57,68 @@ _ClientId = Annotated[
 ]
 
 
-class ChangedByClient(ContractModel):
+class ChangedByClient(contract.Model):
     """A program that changed files of the workspace for an account."""
 
     client: str
     """Its client id."""
     name: str
     """How it called itself; nobody has verified it."""
-    account_id: Identifier
+    account_id: contract.Identifier
     """The account that gave it access."""
     account_name: str | None
     """The present display name of the account; null for a removed one."""
     revisions: int
     """How many revisions it made that are still stored."""
-    first_at: Timestamp
-    last_at: Timestamp
+    first_at: contract.Timestamp
+    last_at: contract.Timestamp
     undone: bool
     """Whether every file that it changed is again as it was before, by revisions of others. False
     also where that would take too long to find out, after 1,000 files.
     """
 
 
-class ClientChangesList(ContractModel):
+class ClientChangesList(contract.Model):
     """Programs, the one that changed something last first; at most 200."""
 
     items: list[ChangedByClient]
-    undoable_since: Timestamp
+    undoable_since: contract.Timestamp
     """The earliest time for an undo within the next hour: earlier revisions may be removed."""
 
 
-class UndoQuery(ContractModel):
+class UndoQuery(contract.Model):
     """The changes that would be undone."""
 
     client: _ClientId
     """The client id of the program."""
-    since: GivenTime
+    since: contract.GivenTime
     """The time of the first change to undo; younger than the days for which all revisions are kept.
     """
-    account_id: Identifier | None = None
+    account_id: contract.Identifier | None = None
     """The account for which the program made them; if omitted, the caller."""
 
 
 class UndoInput(UndoQuery):
     """The changes to undo."""
 
-    mutation_id: Identifier | MISSING = MISSING
+    mutation_id: contract.Identifier | MISSING = MISSING
     """Makes the undo repeatable: sent again, it has one effect."""
 
 
-class KeptFileSchema(ContractModel):
+class KeptFileSchema(contract.Model):
     """A file that is left as it is."""
 
-    file_id: Identifier
+    file_id: contract.Identifier
     path: str | None
     """Its present path; null for a purged file."""
     reason: KeptReason
     """Others changed it since; another file has its path now; or it was purged."""
 
 
-class PlannedReversion(ContractModel):
+class PlannedReversion(contract.Model):
     """A file that would return to its state before the changes."""
 
-    file_id: Identifier
+    file_id: contract.Identifier
     path: str
     """Its present path, or its last one if it is deleted."""
     action: Action
@@ -140,7 +129,7 @@ class PlannedReversion(ContractModel):
     """The path that it would have; null if it would be deleted."""
 
 
-class UndoOutlookSchema(ContractModel):
+class UndoOutlookSchema(contract.Model):
     """What an undo would do at present."""
 
     changes: list[PlannedReversion]
@@ -172,18 +161,20 @@ class ClientChangeOperations:
         self._undo = undo
         self._store = store
 
-    @operation(
+    @contract.operation(
         id="listClientChanges",
         method="GET",
         path="/api/workspaces/{workspaceId}/clients",
         tag="files",
         summary="List the programs that changed files",
         description="Programs that used the MCP endpoint, also those that have no access any more.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         problems=(NotFound,),
     )
-    async def list_client_changes(self, call: Call, path: WorkspacePath) -> ClientChangesList:
+    async def list_client_changes(
+        self, call: contract.Call, path: WorkspacePath
+    ) -> ClientChangesList:
         """Return the programs."""
         workspace_id = await self._submitter.access.workspace(
             caller_of(call), path.workspace_id, "read"
@@ -197,21 +188,21 @@ class ClientChangeOperations:
                 _changed(each, names.get(each.author), undone=program in undone)
                 for each, program in zip(found, programs, strict=True)
             ],
-            undoable_since=timestamp(self._undo.offered),
+            undoable_since=contract.timestamp(self._undo.offered),
         )
 
-    @operation(
+    @contract.operation(
         id="getUndo",
         method="GET",
         path="/api/workspaces/{workspaceId}/undo",
         tag="files",
         summary="Preview the undo of what a program changed",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         problems=(NotFound, TooManyFiles),
     )
     async def get_undo(
-        self, call: Call, path: WorkspacePath, query: UndoQuery
+        self, call: contract.Call, path: WorkspacePath, query: UndoQuery
     ) -> UndoOutlookSchema:
         """Return what an undo would do."""
         workspace_id = await self._submitter.access.workspace(
@@ -222,7 +213,7 @@ class ClientChangeOperations:
             changes=[_planned(each) for each in outlook.reversions], kept=_kept(outlook.kept)
         )
 
-    @operation(
+    @contract.operation(
         id="undoClientChanges",
         method="POST",
         path="/api/workspaces/{workspaceId}/undo",
@@ -231,7 +222,7 @@ class ClientChangeOperations:
         description="Returns every file to its state before the changes that a program made since "
         "a time, in one changeset. Files that others have changed since are left and named. The "
         "revisions have the origin `restore`.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         problems=(
             NotFound,
@@ -241,10 +232,10 @@ class ClientChangeOperations:
             StorageLimitReached,
             WorkspaceBusy,
         ),
-        body=json_body(UndoInput, limit=_LONGEST_BODY),
+        body=contract.json_body(UndoInput, limit=_LONGEST_BODY),
     )
     async def undo_client_changes(
-        self, call: Call, path: WorkspacePath, body: UndoInput
+        self, call: contract.Call, path: WorkspacePath, body: UndoInput
     ) -> UndoResult:
         """Undo the changes of a program."""
         workspace_id = await self._submitter.access.workspace(
@@ -287,7 +278,7 @@ class ClientChangeOperations:
         except HistoryPruned as pruned:
             message = (
                 "Earlier revisions may have been removed: give a time after "
-                f"{written_time(timestamp(pruned.offered))}."
+                f"{contract.written_time(contract.timestamp(pruned.offered))}."
             )
             raise InvalidRequest(errors=[(pointer, message)]) from None
 
@@ -312,9 +303,9 @@ class ClientChangeOperations:
         return found
 
 
-def _changes(call: Call, asked: UndoQuery) -> ChangesOfProgram:
+def _changes(call: contract.Call, asked: UndoQuery) -> ChangesOfProgram:
     account = asked.account_id or caller_of(call).account_id
-    return ChangesOfProgram(asked.client, AccountId(account), milliseconds_of(asked.since))
+    return ChangesOfProgram(asked.client, AccountId(account), contract.milliseconds_of(asked.since))
 
 
 def _fingerprint(changes: ChangesOfProgram) -> Digest:
@@ -329,8 +320,8 @@ def _changed(found: ProgramChanges, account_name: str | None, *, undone: bool) -
         account_id=found.author,
         account_name=account_name,
         revisions=found.revisions,
-        first_at=timestamp(found.first_at),
-        last_at=timestamp(found.last_at),
+        first_at=contract.timestamp(found.first_at),
+        last_at=contract.timestamp(found.last_at),
         undone=undone,
     )
 

@@ -24,12 +24,8 @@ from octavo.features.history.rules.revision_diff import (
     words,
 )
 from octavo.features.usage.api import METERED, Metering, amount_of_texts
+from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import ContractModel, Identifier
-from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.paging import IN_DIGITS
-from octavo.http.contract.reply import EncodedJson, encoded_json
 from octavo.http.file_schemas import revision_document
 from octavo.model.files.confinement import Confinement
 from octavo.model.refusal import FilePurged
@@ -53,17 +49,17 @@ _BATCH = 500
 _NO_REVISION = "There is no revision {} of a file in this workspace that you can see."
 
 
-class DiffQuery(ContractModel):
+class DiffQuery(contract.Model):
     """Which revisions are compared, and how."""
 
-    old: Identifier | None = None
+    old: contract.Identifier | None = None
     """The earlier one; if omitted, the one before ``new``."""
-    new: Identifier | None = None
+    new: contract.Identifier | None = None
     """The later one; if omitted, the head."""
     by: Literal["lines", "words"] = "lines"
-    context: Annotated[int, Field(ge=0, le=1000), IN_DIGITS] = 3
+    context: Annotated[int, Field(ge=0, le=1000), contract.IN_DIGITS] = 3
     """Number of unchanged lines around each change."""
-    limit: Annotated[int, Field(ge=1, le=MOST_LISTED), IN_DIGITS] | None = None
+    limit: Annotated[int, Field(ge=1, le=MOST_LISTED), contract.IN_DIGITS] | None = None
     """Maximum number of lines or pieces; by default all are returned."""
 
 
@@ -90,21 +86,21 @@ class HistoryOperations:
         self._access = access
         self._threads = FairThreads(MAX_THREADS)
 
-    @operation(
+    @contract.operation(
         id="diffRevisions",
         method="GET",
         path="/api/workspaces/{workspaceId}/files/{fileId}/diff",
         tag="files",
         summary="Compare two revisions of a note",
         description="By lines or by words. The note may be deleted.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
         problems=(NotFound, FilePurged, InvalidContent, *METERED),
     )
     async def diff_revisions(
-        self, call: Call, path: FilePath, query: DiffQuery
-    ) -> RevisionDiff | EncodedJson[RevisionDiff]:
+        self, call: contract.Call, path: FilePath, query: DiffQuery
+    ) -> RevisionDiff | contract.EncodedJson[RevisionDiff]:
         """Return the changes between two revisions."""
         workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         await self._metering.admit(call)
@@ -166,7 +162,7 @@ def _memory_for(compared: Sequence[StoredFile]) -> int:
 
 def _compare(
     old: StoredFile | None, new: StoredFile, query: DiffQuery
-) -> RevisionDiff | EncodedJson[RevisionDiff]:
+) -> RevisionDiff | contract.EncodedJson[RevisionDiff]:
     before = "" if old is None else old.text or ""
     after = new.text or ""
     found = RevisionDiff.model_construct(
@@ -181,29 +177,31 @@ def _compare(
         pieces = words(before, after)
         if query.limit is None:
             empty = found.model_copy(update={"words": ()})
-            return _with_list(encoded_json(empty), b"words", _listed(pieces))
+            return _with_list(contract.encoded_json(empty), b"words", _listed(pieces))
         cut, shown = len(pieces) > query.limit, map(_piece, pieces[: query.limit])
         return found.model_copy(update={"words": tuple(shown), "cut": cut})
     names = "/dev/null" if old is None else f"a/{old.revision.path}", f"b/{new.revision.path}"
     if query.limit is None:
         hunks = unified(before, after, context=query.context)
         empty = found.model_copy(update={"unified": unified_text(hunks, *names), "hunks": ()})
-        return _with_list(encoded_json(empty), b"hunks", b",".join(map(_encoded_hunk, hunks)))
+        return _with_list(
+            contract.encoded_json(empty), b"hunks", b",".join(map(_encoded_hunk, hunks))
+        )
     first = first_hunks(before, after, query.limit, context=query.context)
     text = None if first.cut else unified_text(first.hunks, *names)
     update = {"unified": text, "hunks": tuple(map(_hunk, first.hunks)), "cut": first.cut}
     return found.model_copy(update=update)
 
 
-def _with_list(encoded: bytes, member: bytes, listed: bytes) -> EncodedJson[RevisionDiff]:
+def _with_list(encoded: bytes, member: bytes, listed: bytes) -> contract.EncodedJson[RevisionDiff]:
     """Return a document with the items of its empty list ``member``."""
     # No string contains the mark: its quotes would be escaped.
     start, mark, end = encoded.partition(b'"%b":[]' % member)
-    return EncodedJson(b"".join((start, mark[:-1], listed, b"]", end)))
+    return contract.EncodedJson(b"".join((start, mark[:-1], listed, b"]", end)))
 
 
 def _encoded_hunk(hunk: ChangedHunk) -> bytes:
-    head = encoded_json(_hunk(hunk._replace(lines=())))
+    head = contract.encoded_json(_hunk(hunk._replace(lines=())))
     return b"".join((head.removesuffix(b"]}"), _listed(hunk.lines), b"]}"))
 
 

@@ -15,22 +15,8 @@ from octavo.features.history.rules.restoration import LeftFile, LeftReason
 from octavo.features.history.rules.reversion import Action, Reversion
 from octavo.features.history.sql.restorations import MAX_LEFT, StoredRestoration
 from octavo.features.history.undo import HistoryPruned
+from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.contract.bodies import json_body
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import (
-    IN_PATH,
-    WHOLE,
-    ContractModel,
-    GivenTime,
-    Identifier,
-    Timestamp,
-    milliseconds_of,
-    timestamp,
-    written_time,
-)
-from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.paging import IN_DIGITS, ListPage, PageQuery, read_cursor, split_page
 from octavo.http.fields import FolderPath
 from octavo.http.file_schemas import WorkspacePath
 from octavo.model.refusal import MutationReused
@@ -45,40 +31,40 @@ _ONE_OF_BOTH = "Give a moment or a position, and not both."
 _NOT_KEPT = "Earlier revisions may have been removed: give a moment after {}."
 _NOT_REACHED = "The workspace has no such position yet."
 
-RestoredPosition = Annotated[int, Field(ge=0, le=_HIGHEST), WHOLE]
+RestoredPosition = Annotated[int, Field(ge=0, le=_HIGHEST), contract.WHOLE]
 
 
-class RestorationQuery(PageQuery):
+class RestorationQuery(contract.PageQuery):
     """What would be restored, and which page of the files is listed."""
 
-    moment: GivenTime | None = None
+    moment: contract.GivenTime | None = None
     """The moment whose state would return; younger than the days for which all revisions are kept.
     """
-    position: Annotated[int, Field(ge=0, le=_HIGHEST), IN_DIGITS] | None = None
+    position: Annotated[int, Field(ge=0, le=_HIGHEST), contract.IN_DIGITS] | None = None
     """In place of a moment: the position of the changeset after which the files had the state."""
     folder: FolderPath = ""
     """Only the files of this folder."""
 
 
-class RestorationInput(ContractModel):
+class RestorationInput(contract.Model):
     """What is to be restored."""
 
-    moment: GivenTime | MISSING = MISSING
+    moment: contract.GivenTime | MISSING = MISSING
     """The moment whose state returns; younger than the days for which all revisions are kept."""
     position: RestoredPosition | MISSING = MISSING
     """In place of a moment: the position of the changeset after which the files had the state."""
     folder: FolderPath = ""
     """Only the files of this folder: those that are in it now, or were in it at the moment."""
-    mutation_id: Identifier | MISSING = MISSING
+    mutation_id: contract.Identifier | MISSING = MISSING
     """Makes the restoration repeatable, and is its id: sent again, it has one effect. One that has
     failed goes on as the account that sends it again: any member who may write can.
     """
 
 
-class LeftFileSchema(ContractModel):
+class LeftFileSchema(contract.Model):
     """A file that is left as it is."""
 
-    file_id: Identifier
+    file_id: contract.Identifier
     path: str | None
     """Its present path, or its last one if it is deleted; null for a purged file."""
     reason: LeftReason
@@ -89,10 +75,10 @@ class LeftFileSchema(ContractModel):
     """
 
 
-class PlannedReturn(ContractModel):
+class PlannedReturn(contract.Model):
     """A file that would return to its state at the moment."""
 
-    file_id: Identifier
+    file_id: contract.Identifier
     path: str
     """Its present path, or its last one if it is deleted."""
     action: Action
@@ -103,7 +89,7 @@ class PlannedReturn(ContractModel):
     """The path that it would have; null if it would be deleted."""
 
 
-class RestorationPreview(ListPage[PlannedReturn]):
+class RestorationPreview(contract.ListPage[PlannedReturn]):
     """What a restoration would do at present; the items are the files, in the order of paths."""
 
     position: int
@@ -120,27 +106,27 @@ class RestorationPreview(ListPage[PlannedReturn]):
     """How many files would be left."""
 
 
-class RestorationFailureSchema(ContractModel):
+class RestorationFailureSchema(contract.Model):
     """Why a restoration was stopped."""
 
     code: str
     detail: str
 
 
-class ListedRestoration(ContractModel):
+class ListedRestoration(contract.Model):
     """A restoration as the list has it."""
 
-    restoration_id: Identifier
+    restoration_id: contract.Identifier
     """The mutation id of the request."""
     state: Literal["running", "done", "failed"]
     """One that failed goes on when it is asked for again, by anybody who may write."""
-    account_id: Identifier
+    account_id: contract.Identifier
     """Who started it."""
-    continued_by: Identifier | None
+    continued_by: contract.Identifier | None
     """Who had it go on last, after it failed: its later changesets are theirs, and need their
     permission. Null if it did not.
     """
-    moment: Timestamp | None
+    moment: contract.Timestamp | None
     """Null when a position was given."""
     position: int
     """The position whose state returns."""
@@ -158,8 +144,8 @@ class ListedRestoration(ContractModel):
     """How many files were left; in the list, 0 until it is done."""
     failure: RestorationFailureSchema | None
     """Null unless it failed."""
-    started_at: Timestamp
-    ended_at: Timestamp | None
+    started_at: contract.Timestamp
+    ended_at: contract.Timestamp | None
     """Null until it is done."""
 
 
@@ -170,14 +156,14 @@ class RestorationSchema(ListedRestoration):
     """The files that were left as they are, at most 500; empty until it is done."""
 
 
-class RestorationList(ListPage[ListedRestoration]):
+class RestorationList(contract.ListPage[ListedRestoration]):
     """Restorations, the latest first."""
 
 
 class RestorationPath(WorkspacePath):
     """A restoration."""
 
-    restoration_id: Annotated[str, IN_PATH]
+    restoration_id: Annotated[str, contract.IN_PATH]
 
 
 class RestorationOperations:
@@ -196,29 +182,29 @@ class RestorationOperations:
         self._access = access
         self._new_id = new_id
 
-    @operation(
+    @contract.operation(
         id="previewRestoration",
         method="GET",
         path="/api/workspaces/{workspaceId}/restorations/preview",
         tag="files",
         summary="Preview the restoration of a workspace to a moment",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         problems=(NotFound,),
     )
     async def preview_restoration(
-        self, call: Call, path: WorkspacePath, query: RestorationQuery
+        self, call: contract.Call, path: WorkspacePath, query: RestorationQuery
     ) -> RestorationPreview:
         """Return what a restoration would do."""
         workspace_id = await self._access.workspace(caller_of(call), path.workspace_id, "write")
-        after = read_cursor(query.after, 2, identifier=1)
-        moment = None if query.moment is None else milliseconds_of(query.moment)
+        after = contract.read_cursor(query.after, 2, identifier=1)
+        moment = None if query.moment is None else contract.milliseconds_of(query.moment)
         asked = _asked(moment, query.position, query.folder, "/query")
         with _explained("/query"):
             outlook = await self._restorations.outlook(workspace_id, asked)
         planned = outlook.planned
         following = [each for each in planned.reversions if after is None or _key(each) > after]
-        page, cursor = split_page(following[: query.limit + 1], query.limit, _key)
+        page, cursor = contract.split_page(following[: query.limit + 1], query.limit, _key)
         actions = [each.action for each in planned.reversions]
         return RestorationPreview(
             items=[_planned(each) for each in page],
@@ -231,7 +217,7 @@ class RestorationOperations:
             left_count=len(planned.left),
         )
 
-    @operation(
+    @contract.operation(
         id="restoreWorkspace",
         method="POST",
         path="/api/workspaces/{workspaceId}/restorations",
@@ -245,19 +231,19 @@ class RestorationOperations:
         "meanwhile are left and named. One that failed goes on when any member who may write sends "
         "the same `mutationId`, by changesets of theirs. To undo a restoration, also one that "
         "failed, restore its `positionBefore`.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         status=201,
         problems=(NotFound, MutationReused),
-        body=json_body(RestorationInput, limit=_LONGEST_BODY),
+        body=contract.json_body(RestorationInput, limit=_LONGEST_BODY),
     )
     async def restore_workspace(
-        self, call: Call, path: WorkspacePath, body: RestorationInput
+        self, call: contract.Call, path: WorkspacePath, body: RestorationInput
     ) -> RestorationSchema:
         """Restore a workspace."""
         caller = caller_of(call)
         workspace_id = await self._access.workspace(caller, path.workspace_id, "write")
-        moment = None if body.moment is MISSING else milliseconds_of(body.moment)
+        moment = None if body.moment is MISSING else contract.milliseconds_of(body.moment)
         position = None if body.position is MISSING else body.position
         asked = _asked(moment, position, body.folder, "")
         mutation = self._new_id() if body.mutation_id is MISSING else body.mutation_id
@@ -267,44 +253,46 @@ class RestorationOperations:
             )
         return _restoration(found)
 
-    @operation(
+    @contract.operation(
         id="listRestorations",
         method="GET",
         path="/api/workspaces/{workspaceId}/restorations",
         tag="files",
         summary="List the restorations of a workspace, latest first",
         description="Each is kept for at least 30 days.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         problems=(NotFound,),
     )
     async def list_restorations(
-        self, call: Call, path: WorkspacePath, query: PageQuery
+        self, call: contract.Call, path: WorkspacePath, query: contract.PageQuery
     ) -> RestorationList:
         """Return the restorations."""
         workspace_id = await self._access.workspace(caller_of(call), path.workspace_id, "write")
-        given = read_cursor(query.after, 2, numbers=(0,), identifier=1)
+        given = contract.read_cursor(query.after, 2, numbers=(0,), identifier=1)
         after = given or (str(_LATEST), _HIGHEST_ID)
         found = await self._restorations.newest(
             workspace_id, (int(after[0]), after[1]), query.limit + 1
         )
-        page, following = split_page(
+        page, following = contract.split_page(
             found, query.limit, lambda each: (str(each.started_at), each.key.restoration_id)
         )
         return RestorationList(items=[_listed(each) for each in page], next=following)
 
-    @operation(
+    @contract.operation(
         id="getRestoration",
         method="GET",
         path="/api/workspaces/{workspaceId}/restorations/{restorationId}",
         tag="files",
         summary="Get the progress of a restoration, or its result",
         description="The result is kept for at least 30 days.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         problems=(NotFound,),
     )
-    async def get_restoration(self, call: Call, path: RestorationPath) -> RestorationSchema:
+    async def get_restoration(
+        self, call: contract.Call, path: RestorationPath
+    ) -> RestorationSchema:
         """Return a restoration."""
         workspace_id = await self._access.workspace(caller_of(call), path.workspace_id, "write")
         found = await self._restorations.find(workspace_id, path.restoration_id)
@@ -329,7 +317,7 @@ def _explained(pointer: str) -> Iterator[None]:
     try:
         yield
     except HistoryPruned as pruned:
-        message = _NOT_KEPT.format(written_time(timestamp(pruned.offered)))
+        message = _NOT_KEPT.format(contract.written_time(contract.timestamp(pruned.offered)))
         raise InvalidRequest(errors=[(f"{pointer}/moment", message)]) from None
     except PositionUnknown:
         raise InvalidRequest(errors=[(f"{pointer}/position", _NOT_REACHED)]) from None
@@ -378,7 +366,7 @@ def _listed(found: StoredRestoration) -> ListedRestoration:
         state=found.state,
         account_id=found.account_id,
         continued_by=found.continued_by,
-        moment=None if moment is None else timestamp(moment),
+        moment=None if moment is None else contract.timestamp(moment),
         position=found.asked.target,
         folder=found.asked.folder,
         position_before=found.start_position,
@@ -387,6 +375,6 @@ def _listed(found: StoredRestoration) -> ListedRestoration:
         done=found.done,
         left_count=found.skipped_count,
         failure=failure,
-        started_at=timestamp(found.started_at),
-        ended_at=timestamp(found.updated_at) if found.state == "done" else None,
+        started_at=contract.timestamp(found.started_at),
+        ended_at=contract.timestamp(found.updated_at) if found.state == "done" else None,
     )

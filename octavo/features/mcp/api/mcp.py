@@ -31,13 +31,8 @@ from pydantic import ConfigDict, RootModel
 from octavo.access.caller import Caller
 from octavo.features.accounts.credentials import Credentials
 from octavo.features.usage.api import METERED
+from octavo.http import contract
 from octavo.http.callers import caller_of, refuse_other_origin
-from octavo.http.contract.bodies import JsonBody
-from octavo.http.contract.bodies.body_reader import Headers
-from octavo.http.contract.call import Authenticator, Call, Principal
-from octavo.http.contract.error_format import MCP_ERROR, RPC_MEMBER
-from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.reply import Reply
 from octavo.http.refusals import WorkspaceBusy
 
 _BEARER = b"bearer "
@@ -61,7 +56,7 @@ class AccessTokens:
         self._public_url = public_url
         self._scope = f"{READ} {WRITE}" if writes else READ
 
-    async def authenticate(self, call: Call) -> Caller:
+    async def authenticate(self, call: contract.Call) -> Caller:
         """Return the caller, limited to what a person allowed the program.
 
         Raises `NotSignedIn` and `CredentialRefused` with the header by which a program finds the
@@ -120,7 +115,7 @@ class McpHeaders(NamedTuple):
     names: tuple[str, ...]
 
 
-Exchange = Callable[[Call, object, McpHeaders], Awaitable[object]]
+Exchange = Callable[[contract.Call, object, McpHeaders], Awaitable[object]]
 """Returns the answer to a message, None if it expects none.
 
 The call has the caller. Raises `McpMessageRefused`, `McpMethodUnknown`, `InsufficientScope` and the
@@ -152,7 +147,7 @@ class McpBatch(RootModel[list[McpMessage]]):
     """A batch of messages, which the protocol has in revisions before 2025-06-18."""
 
 
-class _MessageBody(JsonBody[McpMessage]):
+class _MessageBody(contract.JsonBody[McpMessage]):
     """A message, or a batch; what is no JSON gets the error code of JSON-RPC for it."""
 
     __slots__ = ()
@@ -164,12 +159,12 @@ class _MessageBody(JsonBody[McpMessage]):
             "anyOf": [{"$ref": f"#/components/schemas/{each.__name__}"} for each in shapes]
         }
 
-    async def read(self, headers: Headers, receive: Receive) -> McpMessage:
+    async def read(self, headers: contract.Headers, receive: Receive) -> McpMessage:
         try:
             return await super().read(headers, receive)
         except InvalidRequest as fault:
             raise McpMessageRefused(
-                _located(fault), members={RPC_MEMBER: {"code": _PARSE_ERROR, "data": None}}
+                _located(fault), members={contract.RPC_MEMBER: {"code": _PARSE_ERROR, "data": None}}
             ) from None
 
 
@@ -227,11 +222,11 @@ class OwnOriginOnly:
         origin: of the installation, the only one that browsers may send messages from.
     """
 
-    def __init__(self, authenticator: Authenticator, *, origin: str) -> None:
+    def __init__(self, authenticator: contract.Authenticator, *, origin: str) -> None:
         self._authenticator = authenticator
         self._origin = origin
 
-    async def authenticate(self, call: Call) -> Principal:
+    async def authenticate(self, call: contract.Call) -> contract.Principal:
         """Return the caller. Raises `WrongOrigin`, and what the authenticator raises."""
         refuse_other_origin(call.headers, self._origin)
         return await self._authenticator.authenticate(call)
@@ -247,7 +242,7 @@ class McpOperations:
     def __init__(self, exchange: Callable[[], Awaitable[Exchange]]) -> None:
         self._exchange = exchange
 
-    @operation(
+    @contract.operation(
         id="serveMcp",
         method="POST",
         path=PATH,
@@ -256,7 +251,7 @@ class McpOperations:
         description="Revisions 2024-11-05 to 2026-07-28. The endpoint keeps no session and opens "
         "no event stream: a request is answered with a JSON document, and a notification with 202. "
         "Where the endpoint is off, this is 404.",
-        security=Security.MCP,
+        security=contract.Security.MCP,
         scope=READ,
         other_statuses=(202,),
         problems=(
@@ -274,27 +269,29 @@ class McpOperations:
         body=_MessageBody(),
         time=_SECONDS,
         reads=True,
-        errors=MCP_ERROR,
+        errors=contract.MCP_ERROR,
     )
-    async def serve_mcp(self, call: Call, body: McpMessage) -> McpMessage | McpBatch | Reply[None]:
+    async def serve_mcp(
+        self, call: contract.Call, body: McpMessage
+    ) -> McpMessage | McpBatch | contract.Reply[None]:
         """Return the answer to a message."""
         _check_caller(call)
         headers = _headers_of(call)
         answer = await (await self._exchange())(call, body.root, headers)
         if answer is None:
-            return Reply(None, status=202)
+            return contract.Reply(None, status=202)
         if isinstance(answer, list):
             return McpBatch.model_construct([McpMessage.model_construct(one) for one in answer])
         return McpMessage.model_construct(answer)
 
-    @operation(
+    @contract.operation(
         id="openMcp",
         method="GET",
         path=PATH,
         tag="mcp",
         summary="Open an event stream, which the endpoint refuses",
         description="Clients of earlier revisions try it, and continue without a stream after 405.",
-        security=Security.MCP,
+        security=contract.Security.MCP,
         scope=READ,
         problems=(
             Forbidden,
@@ -306,9 +303,9 @@ class McpOperations:
             UnsupportedMediaType,
             RateLimited,
         ),
-        errors=MCP_ERROR,
+        errors=contract.MCP_ERROR,
     )
-    async def open_mcp(self, call: Call) -> McpMessage:
+    async def open_mcp(self, call: contract.Call) -> McpMessage:
         """Refuse to open a stream."""
         _check_caller(call)
         raise MethodNotAllowed(
@@ -317,7 +314,7 @@ class McpOperations:
         )
 
 
-def _headers_of(call: Call) -> McpHeaders:
+def _headers_of(call: contract.Call) -> McpHeaders:
     """Return the headers that belong to the message. Raises `NotAcceptable`."""
     accept: list[bytes] = []
     versions: list[str] = []
@@ -337,7 +334,7 @@ def _headers_of(call: Call) -> McpHeaders:
     return McpHeaders(tuple(versions), tuple(methods), tuple(names))
 
 
-def _check_caller(call: Call) -> None:
+def _check_caller(call: contract.Call) -> None:
     caller = caller_of(call)
     if caller.locked:
         raise Forbidden("The account is locked: an administrator of the installation can say why.")

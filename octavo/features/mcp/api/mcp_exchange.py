@@ -16,13 +16,11 @@ from octavo.features.mcp.protocol import UNKNOWN_METHOD, ProtocolError, RoutingH
 from octavo.features.mcp.reading_tools import reading_tools
 from octavo.features.mcp.server import McpCaller, McpServer, WriteScopeMissing
 from octavo.features.mcp.writing_tools import writing_tools
+from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.contract.call import Call, Principal
-from octavo.http.contract.error_format import RPC_MEMBER
-from octavo.http.contract.in_process import PerformAs, api_as
 
 
-def mcp_exchange(perform: PerformAs, *, public_url: str, writes: bool) -> Exchange:
+def mcp_exchange(perform: contract.PerformAs, *, public_url: str, writes: bool) -> Exchange:
     """Return what answers messages: tools perform operations of the API.
 
     Args:
@@ -32,18 +30,18 @@ def mcp_exchange(perform: PerformAs, *, public_url: str, writes: bool) -> Exchan
     """
     server = McpServer((*reading_tools(), *(writing_tools() if writes else ())))
 
-    async def exchange(call: Call, document: object, headers: McpHeaders) -> object:
+    async def exchange(call: contract.Call, document: object, headers: McpHeaders) -> object:
         caller = caller_of(call)
 
         async def performed(
-            scope: Scope, receive: Receive, request_id: str, principal: Principal
+            scope: Scope, receive: Receive, request_id: str, principal: contract.Principal
         ) -> object:
             result = await perform(scope, receive, request_id, principal)
             # What it says of a change is sent.
             call.changed |= scope["method"] != "GET"
             return result
 
-        api = api_as(caller, performed, call.scope, call.request_id)
+        api = contract.api_as(caller, performed, call.scope, call.request_id)
         sender = McpCaller(
             NotesOfApi(api, public_url), may_write=caller.scopes is None or WRITE in caller.scopes
         )
@@ -60,4 +58,4 @@ def mcp_exchange(perform: PerformAs, *, public_url: str, writes: bool) -> Exchan
 def _problem_of(error: ProtocolError) -> Problem:
     kind = McpMethodUnknown if error.status == UNKNOWN_METHOD else McpMessageRefused
     about = {"id": error.id, "code": error.code, "data": error.data}
-    return kind(error.message, members={RPC_MEMBER: about})
+    return kind(error.message, members={contract.RPC_MEMBER: about})

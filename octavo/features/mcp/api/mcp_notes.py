@@ -29,8 +29,7 @@ from octavo.features.mcp.notes import (
     SearchHit,
     WorkspaceEntry,
 )
-from octavo.http.contract.contract_model import written_time
-from octavo.http.contract.in_process import Api, Performed, typed
+from octavo.http import contract
 from octavo.model.etag import entity_tag
 
 T = TypeVar("T")
@@ -50,7 +49,7 @@ class NotesOfApi:
         public_url: address of the installation, without a trailing slash.
     """
 
-    def __init__(self, api: Api, public_url: str) -> None:
+    def __init__(self, api: contract.Api, public_url: str) -> None:
         self._api = api
         self._public_url = public_url
 
@@ -68,7 +67,11 @@ class NotesOfApi:
         page = await self._get(FileList, path, prefix=prefix, after=after, limit=str(limit))
         found = [
             ListedNote(
-                each.id, each.path, each.head.id, each.head.size, written_time(each.head.created_at)
+                each.id,
+                each.path,
+                each.head.id,
+                each.head.size,
+                contract.written_time(each.head.created_at),
             )
             for each in page.items
             if each.kind == "note"
@@ -79,7 +82,7 @@ class NotesOfApi:
         """Return getFile, without the document."""
         path = _file(workspace_id, file_id)
         performed = await _converted(self._api.call("GET", path, query=_TEXT))
-        return _content(typed(WorkspaceFile, performed.result))
+        return _content(contract.typed(WorkspaceFile, performed.result))
 
     async def revision(self, workspace_id: str, file_id: str, revision_id: str) -> NoteContent:
         """Return getRevision."""
@@ -118,7 +121,7 @@ class NotesOfApi:
                 each.kind == "note",
                 each.state,
                 each.revision_id,
-                written_time(each.changed_at),
+                contract.written_time(each.changed_at),
             )
             for each in page.entries
         ]
@@ -138,7 +141,7 @@ class NotesOfApi:
                 each.author_name,
                 each.origin,
                 None if each.client is None else each.client.name,
-                written_time(each.created_at),
+                contract.written_time(each.created_at),
             )
             for each in page.items
         ]
@@ -211,10 +214,10 @@ def _content(file: WorkspaceFile) -> NoteContent:
     if file.text is None or file.path is None:
         raise NotesRefused(NotFound.code, "This file is not a note: it has no text.", {})
     return NoteContent(
-        file.id, file.path, file.head.id, written_time(file.head.created_at), file.text
+        file.id, file.path, file.head.id, contract.written_time(file.head.created_at), file.text
     )
 
 
-def _changed(performed: Performed) -> NoteChange:
-    changed = typed(FileChange, performed.result)
+def _changed(performed: contract.Performed) -> NoteChange:
+    changed = contract.typed(FileChange, performed.result)
     return NoteChange(changed.file_id, changed.path, changed.revision.id, changed.outcome)

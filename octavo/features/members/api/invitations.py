@@ -14,22 +14,8 @@ from octavo.access.workspaces import Access
 from octavo.features.accounts.rules.refusal import TooManyInvitations
 from octavo.features.members.invitations import Invitations
 from octavo.features.members.rules import LONGEST_SECONDS, Invitation, InvitationId, InvitationState
+from octavo.http import contract
 from octavo.http.callers import caller_of, require_administrator
-from octavo.http.contract.bodies import json_body
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import (
-    IN_PATH,
-    REMOVED,
-    ContractModel,
-    GivenTime,
-    Identifier,
-    Removed,
-    Timestamp,
-    milliseconds_of,
-    timestamp,
-)
-from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.fields import EmailAddress
 from octavo.http.file_schemas import WorkspacePath, workspace_document
 from octavo.model import workspace
@@ -39,57 +25,57 @@ from octavo.model.workspace import AlreadyMember
 _LONGEST_BODY = 8_192
 
 
-class InvitationPath(ContractModel):
+class InvitationPath(contract.Model):
     """One invitation."""
 
-    invitation_id: Annotated[InvitationId, IN_PATH]
+    invitation_id: Annotated[InvitationId, contract.IN_PATH]
 
 
 class WorkspaceInvitationPath(WorkspacePath):
     """One invitation into a workspace."""
 
-    invitation_id: Annotated[InvitationId, IN_PATH]
+    invitation_id: Annotated[InvitationId, contract.IN_PATH]
 
 
-class WorkspaceInvitationInput(ContractModel):
+class WorkspaceInvitationInput(contract.Model):
     """A new invitation into a workspace."""
 
     role: workspace.Role
     """The role in the workspace."""
     address: EmailAddress | None = None
     """The only address that may use it; null for any."""
-    expires_at: GivenTime | None = None
+    expires_at: contract.GivenTime | None = None
     """Within a year; null for a week from now."""
 
 
-class InvitationInput(ContractModel):
+class InvitationInput(contract.Model):
     """A new invitation to the installation."""
 
     address: EmailAddress | None = None
     """The only address that may use it; null for any."""
     role: Role = "member"
     """The role of the account."""
-    workspace_id: Identifier | None = None
+    workspace_id: contract.Identifier | None = None
     """A workspace that the person joins as well; the caller must manage it."""
     workspace_role: workspace.Role | None = None
     """The role in that workspace; given with `workspaceId` only."""
-    expires_at: GivenTime | None = None
+    expires_at: contract.GivenTime | None = None
     """Within a year; null for a week from now."""
 
 
-class InvitationSchema(ContractModel):
+class InvitationSchema(contract.Model):
     """An invitation, without its token."""
 
-    id: Identifier
+    id: contract.Identifier
     address: str | None
     role: Role
     """The role of an account that is registered with it."""
-    workspace_id: Identifier | None
+    workspace_id: contract.Identifier | None
     workspace_role: workspace.Role | None
     state: InvitationState
-    created_at: Timestamp
-    expires_at: Timestamp
-    created_by: Identifier | None
+    created_at: contract.Timestamp
+    expires_at: contract.Timestamp
+    created_by: contract.Identifier | None
     """The account that invites; null for a command on the server."""
 
 
@@ -102,11 +88,11 @@ class InvitationCreated(InvitationSchema):
     """The address to send to the person."""
 
 
-class InvitationList(ListPage[InvitationSchema]):
+class InvitationList(contract.ListPage[InvitationSchema]):
     """A page of invitations, newest first."""
 
 
-class InvitationToken(ContractModel):
+class InvitationToken(contract.Model):
     """The token of an invitation."""
 
     token: str = Field(repr=False, max_length=1_000)
@@ -130,7 +116,7 @@ class InvitationOperations:
         self._now = now
         self._public_url = public_url
 
-    @operation(
+    @contract.operation(
         id="createInvitation",
         method="POST",
         path="/api/invitations",
@@ -140,13 +126,15 @@ class InvitationOperations:
         "the token and the link. The response does not depend on whether an account has the "
         "address. At most 1,000 invitations to the installation may be open, and 100 into a "
         "workspace.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         status=201,
         problems=(NotFound, TooManyInvitations),
-        body=json_body(InvitationInput, limit=_LONGEST_BODY),
+        body=contract.json_body(InvitationInput, limit=_LONGEST_BODY),
         rate=GRANTS,
     )
-    async def create_invitation(self, call: Call, body: InvitationInput) -> InvitationCreated:
+    async def create_invitation(
+        self, call: contract.Call, body: InvitationInput
+    ) -> InvitationCreated:
         """Create an invitation."""
         require_administrator(call)
         if (body.workspace_id is None) != (body.workspace_role is None):
@@ -164,32 +152,36 @@ class InvitationOperations:
         )
         return self._created(made, token)
 
-    @operation(
+    @contract.operation(
         id="listInvitations",
         method="GET",
         path="/api/invitations",
         tag="administration",
         summary="List the invitations of the installation",
         description="Requires an administrator of the installation.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
     )
-    async def list_invitations(self, call: Call, query: PageQuery) -> InvitationList:
+    async def list_invitations(
+        self, call: contract.Call, query: contract.PageQuery
+    ) -> InvitationList:
         """Return a page of invitations."""
         require_administrator(call)
         return await self._page(None, query)
 
-    @operation(
+    @contract.operation(
         id="revokeInvitation",
         method="DELETE",
         path="/api/invitations/{invitationId}",
         tag="administration",
         summary="Revoke an invitation",
         description="Requires an administrator of the installation. One that was used stays used.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound,),
         finish_when_client_leaves=True,
     )
-    async def revoke_invitation(self, call: Call, path: InvitationPath) -> Removed:
+    async def revoke_invitation(
+        self, call: contract.Call, path: InvitationPath
+    ) -> contract.Removed:
         """Revoke an invitation."""
         caller = require_administrator(call)
         await self._invitations.revoke(
@@ -198,9 +190,9 @@ class InvitationOperations:
             actor=caller.account_id,
             client=call.client,
         )
-        return REMOVED
+        return contract.REMOVED
 
-    @operation(
+    @contract.operation(
         id="acceptInvitation",
         method="POST",
         path="/api/invitations/accept",
@@ -208,18 +200,18 @@ class InvitationOperations:
         summary="Join the workspace that you are invited to",
         description="An invitation that is unknown, used, expired, revoked, for another address or "
         "into no workspace is treated as missing. Without an account, register with it instead.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound, AlreadyMember),
-        body=json_body(InvitationToken, limit=_LONGEST_BODY),
+        body=contract.json_body(InvitationToken, limit=_LONGEST_BODY),
         finish_when_client_leaves=True,
     )
-    async def accept_invitation(self, call: Call, body: InvitationToken) -> Workspace:
+    async def accept_invitation(self, call: contract.Call, body: InvitationToken) -> Workspace:
         """Join a workspace."""
         account_id = caller_of(call).account_id
         joined = await self._invitations.accept(account_id, body.token, client=call.client)
         return workspace_document(await self._access.seen(caller_of(call), joined))
 
-    @operation(
+    @contract.operation(
         id="createWorkspaceInvitation",
         method="POST",
         path="/api/workspaces/{workspaceId}/invitations",
@@ -230,14 +222,14 @@ class InvitationOperations:
         "the token and the link. The response does not depend on whether an account has the "
         "address. An invitation ends when its creator may not invite any more. At most 100 "
         "invitations into a workspace may be open.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         status=201,
         problems=(NotFound, TooManyInvitations),
-        body=json_body(WorkspaceInvitationInput, limit=_LONGEST_BODY),
+        body=contract.json_body(WorkspaceInvitationInput, limit=_LONGEST_BODY),
         rate=GRANTS,
     )
     async def create_workspace_invitation(
-        self, call: Call, path: WorkspacePath, body: WorkspaceInvitationInput
+        self, call: contract.Call, path: WorkspacePath, body: WorkspaceInvitationInput
     ) -> InvitationCreated:
         """Create an invitation into a workspace."""
         caller = caller_of(call)
@@ -253,24 +245,24 @@ class InvitationOperations:
         )
         return self._created(made, token)
 
-    @operation(
+    @contract.operation(
         id="listWorkspaceInvitations",
         method="GET",
         path="/api/workspaces/{workspaceId}/invitations",
         tag="workspaces",
         summary="List the invitations into a workspace",
         description="Requires the owner, or an administrator of the workspace.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound,),
     )
     async def list_workspace_invitations(
-        self, call: Call, path: WorkspacePath, query: PageQuery
+        self, call: contract.Call, path: WorkspacePath, query: contract.PageQuery
     ) -> InvitationList:
         """Return a page of invitations into a workspace."""
         workspace_id = await self._access.workspace(caller_of(call), path.workspace_id, "manage")
         return await self._page(workspace_id, query)
 
-    @operation(
+    @contract.operation(
         id="revokeWorkspaceInvitation",
         method="DELETE",
         path="/api/workspaces/{workspaceId}/invitations/{invitationId}",
@@ -278,13 +270,13 @@ class InvitationOperations:
         summary="Revoke an invitation into a workspace",
         description="Requires the owner, or an administrator of the workspace. One that was used "
         "stays used.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound,),
         finish_when_client_leaves=True,
     )
     async def revoke_workspace_invitation(
-        self, call: Call, path: WorkspaceInvitationPath
-    ) -> Removed:
+        self, call: contract.Call, path: WorkspaceInvitationPath
+    ) -> contract.Removed:
         """Revoke an invitation into a workspace."""
         caller = caller_of(call)
         workspace_id = await self._access.workspace(caller, path.workspace_id, "manage")
@@ -294,23 +286,27 @@ class InvitationOperations:
             actor=caller.account_id,
             client=call.client,
         )
-        return REMOVED
+        return contract.REMOVED
 
-    async def _page(self, workspace_id: WorkspaceId | None, query: PageQuery) -> InvitationList:
-        after = read_cursor(query.after, 1, identifier=0)
+    async def _page(
+        self, workspace_id: WorkspaceId | None, query: contract.PageQuery
+    ) -> InvitationList:
+        after = contract.read_cursor(query.after, 1, identifier=0)
         found = await self._invitations.list(
             workspace_id, None if after is None else after[0], query.limit + 1
         )
-        page, following = split_page(found, query.limit, lambda each: (each.invitation_id,))
+        page, following = contract.split_page(
+            found, query.limit, lambda each: (each.invitation_id,)
+        )
         return InvitationList(items=[self._schema(each) for each in page], next=following)
 
     def _checked(
-        self, address: str | None, expires_at: GivenTime | None
+        self, address: str | None, expires_at: contract.GivenTime | None
     ) -> tuple[Address | None, int | None]:
         """Return the validated address and expiry. Raises `InvalidRequest`."""
         errors: list[tuple[str, str]] = []
         parsed: Address | None = None
-        expires = None if expires_at is None else milliseconds_of(expires_at)
+        expires = None if expires_at is None else contract.milliseconds_of(expires_at)
         try:
             parsed = None if address is None else parse_address(address)
         except ValueError as error:
@@ -335,7 +331,7 @@ class InvitationOperations:
             workspace_id=invitation.workspace_id,
             workspace_role=invitation.workspace_role,
             state=self._invitations.state_of(invitation),
-            created_at=timestamp(invitation.created_at),
-            expires_at=timestamp(invitation.expires_at),
+            created_at=contract.timestamp(invitation.created_at),
+            expires_at=contract.timestamp(invitation.expires_at),
             created_by=invitation.created_by,
         )

@@ -8,20 +8,8 @@ from pydantic_core import MISSING
 
 from octavo.access.workspaces import Access
 from octavo.features.members.members import Members
+from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.contract.bodies import json_body
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import (
-    IN_PATH,
-    REMOVED,
-    ContractModel,
-    Identifier,
-    Removed,
-    Timestamp,
-    timestamp,
-)
-from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.file_schemas import WorkspacePath
 from octavo.model.workspace import LastOwner, Role, WorkspaceMember, grants
 
@@ -31,27 +19,27 @@ _LONGEST_BODY = 4_096
 class MemberPath(WorkspacePath):
     """One member of a workspace."""
 
-    account_id: Annotated[AccountId, IN_PATH]
+    account_id: Annotated[AccountId, contract.IN_PATH]
 
 
-class MemberUpdateInput(ContractModel):
+class MemberUpdateInput(contract.Model):
     """A change of a member."""
 
     role: Role
 
 
-class MemberSchema(ContractModel):
+class MemberSchema(contract.Model):
     """A member of a workspace."""
 
-    account_id: Identifier
+    account_id: contract.Identifier
     display_name: str
     address: str | MISSING = MISSING
     """Only for owners and administrators of the workspace."""
     role: Role
-    joined_at: Timestamp
+    joined_at: contract.Timestamp
 
 
-class MemberList(ListPage[MemberSchema]):
+class MemberList(contract.ListPage[MemberSchema]):
     """A page of members, in the order in which they joined."""
 
 
@@ -67,7 +55,7 @@ class MemberOperations:
         self._members = members
         self._access = access
 
-    @operation(
+    @contract.operation(
         id="listMembers",
         method="GET",
         path="/api/workspaces/{workspaceId}/members",
@@ -75,23 +63,25 @@ class MemberOperations:
         summary="List the members of a workspace",
         description="Owners and administrators of the workspace also see the addresses. People "
         "join by accepting an invitation.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound,),
     )
-    async def list_members(self, call: Call, path: WorkspacePath, query: PageQuery) -> MemberList:
+    async def list_members(
+        self, call: contract.Call, path: WorkspacePath, query: contract.PageQuery
+    ) -> MemberList:
         """Return a page of members."""
         workspace_id = await self._access.workspace(caller_of(call), path.workspace_id, "read")
         role = (await self._access.seen(caller_of(call), workspace_id)).role
-        after = read_cursor(query.after, 2, identifier=1, numbers=(0,))
+        after = contract.read_cursor(query.after, 2, identifier=1, numbers=(0,))
         start = None if after is None else (int(after[0]), after[1])
         found = await self._members.list(workspace_id, start, query.limit + 1)
-        page, following = split_page(
+        page, following = contract.split_page(
             found, query.limit, lambda each: (str(each.joined_at), each.account_id)
         )
         shown = grants(role, "manage")
         return MemberList(items=[_schema(each, address=shown) for each in page], next=following)
 
-    @operation(
+    @contract.operation(
         id="updateMember",
         method="PATCH",
         path="/api/workspaces/{workspaceId}/members/{accountId}",
@@ -100,13 +90,13 @@ class MemberOperations:
         description="Requires the owner, or an administrator of the workspace, who can neither "
         "make nor change owners. To hand a workspace over, make the other member an owner, and "
         "then change your own role. A workspace always has an owner.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound, LastOwner),
-        body=json_body(MemberUpdateInput, limit=_LONGEST_BODY),
+        body=contract.json_body(MemberUpdateInput, limit=_LONGEST_BODY),
         finish_when_client_leaves=True,
     )
     async def update_member(
-        self, call: Call, path: MemberPath, body: MemberUpdateInput
+        self, call: contract.Call, path: MemberPath, body: MemberUpdateInput
     ) -> MemberSchema:
         """Change the role of a member."""
         caller = caller_of(call)
@@ -120,7 +110,7 @@ class MemberOperations:
         )
         return _schema(changed, address=True)
 
-    @operation(
+    @contract.operation(
         id="removeMember",
         method="DELETE",
         path="/api/workspaces/{workspaceId}/members/{accountId}",
@@ -128,17 +118,17 @@ class MemberOperations:
         summary="Remove a member, or leave a workspace",
         description="Every member can leave, except the last owner. To remove another member "
         "requires the owner, or an administrator of the workspace, who can't remove owners.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound, LastOwner),
         finish_when_client_leaves=True,
     )
-    async def remove_member(self, call: Call, path: MemberPath) -> Removed:
+    async def remove_member(self, call: contract.Call, path: MemberPath) -> contract.Removed:
         """End a membership."""
         caller = caller_of(call)
         workspace_id = await self._access.workspace(caller, path.workspace_id, "read")
         account_id = path.account_id
         await self._members.remove(workspace_id, caller.account_id, account_id, client=call.client)
-        return REMOVED
+        return contract.REMOVED
 
 
 def _schema(member: WorkspaceMember, *, address: bool) -> MemberSchema:
@@ -147,5 +137,5 @@ def _schema(member: WorkspaceMember, *, address: bool) -> MemberSchema:
         display_name=member.display_name,
         address=member.address if address else MISSING,
         role=member.role,
-        joined_at=timestamp(member.joined_at),
+        joined_at=contract.timestamp(member.joined_at),
     )

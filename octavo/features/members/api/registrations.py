@@ -19,12 +19,8 @@ from octavo.features.accounts.sql.accounts import AccountDetails
 from octavo.features.legal.api import ConsentInput, versions_of
 from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.features.members.registration import Registration
+from octavo.http import contract
 from octavo.http.callers import require_origin
-from octavo.http.contract.bodies import json_body
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import ContractModel
-from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.reply import Reply
 from octavo.http.fields import EmailAddress, label
 from octavo.http.refusals import failures_as_problems
 from octavo.http.session_cookie import SET_COOKIE, session_cookie
@@ -36,7 +32,7 @@ _LONGEST_BODY = 16_384
 _CONSENT_FIELDS = frozenset({"termsVersion", "privacyVersion"})
 
 
-class RegistrationInput(ContractModel):
+class RegistrationInput(contract.Model):
     """A new account."""
 
     invitation: str | None = Field(None, repr=False, max_length=1_000)
@@ -79,7 +75,7 @@ class RegistrationOperations:
         self._origin = origin
         self._legal = legal
 
-    @operation(
+    @contract.operation(
         id="registerAccount",
         method="POST",
         path="/api/registrations",
@@ -90,14 +86,16 @@ class RegistrationOperations:
         "revoked or for another address is treated as missing. Without an invitation, the "
         "registration policy must be open. Where the installation has legal documents, the "
         "request accepts their versions in force.",
-        security=Security.NONE,
+        security=contract.Security.NONE,
         status=201,
         problems=(*AUTH_PROBLEMS, ConsentDue, AddressTaken, *STORE_PROBLEMS),
-        body=json_body(RegistrationInput, limit=_LONGEST_BODY),
+        body=contract.json_body(RegistrationInput, limit=_LONGEST_BODY),
         rate="registration",
         headers=SET_COOKIE,
     )
-    async def register(self, call: Call, body: RegistrationInput) -> Reply[AccountSchema]:
+    async def register(
+        self, call: contract.Call, body: RegistrationInput
+    ) -> contract.Reply[AccountSchema]:
         """Create the account and begin its first session."""
         made = await self._make(body, call.headers, call.client)
         max_age = int(self._life.absolute) if body.remember_me else None
@@ -109,7 +107,7 @@ class RegistrationOperations:
         decisions = Decisions(made.account.role, made.account.state, StorageLimit(), Controls())
         usage = AccountUsage(0, NOTHING, month_of(made.account.created_at / 1000))
         created = AccountDetails(made.account, Preferences(), decisions, usage)
-        return Reply(account_schema(created, self._legal), tuple(cookies))
+        return contract.Reply(account_schema(created, self._legal), tuple(cookies))
 
     async def _make(
         self, body: RegistrationInput, headers: Sequence[Header], client: str | None

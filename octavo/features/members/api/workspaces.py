@@ -11,12 +11,8 @@ from octavo_rules.schemas import WorkspaceList
 from pydantic import Field
 
 from octavo.access.workspaces import Access
+from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.contract.bodies import json_body
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import REMOVED, ContractModel, Removed
-from octavo.http.contract.operation import Locked, Security, operation
-from octavo.http.contract.paging import PageQuery, read_cursor, split_page
 from octavo.http.fields import label
 from octavo.http.file_schemas import WorkspacePath, workspace_document
 from octavo.model.label import parse_label
@@ -27,7 +23,7 @@ from octavo.store.queries import workspaces
 _LONGEST_BODY = 4_096
 
 
-class WorkspaceNameInput(ContractModel):
+class WorkspaceNameInput(contract.Model):
     """The name of a workspace."""
 
     name: Annotated[str, Field(json_schema_extra=label(LONGEST_NAME))]
@@ -64,20 +60,22 @@ class WorkspaceOperations:
         self._gone = gone
         self._erased = erased
 
-    @operation(
+    @contract.operation(
         id="listWorkspaces",
         method="GET",
         path="/api/workspaces",
         tag="workspaces",
         summary="List the workspaces that you belong to",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
-        locked=Locked.ALLOWED,
+        locked=contract.Locked.ALLOWED,
     )
-    async def list_workspaces(self, call: Call, query: PageQuery) -> WorkspaceList:
+    async def list_workspaces(
+        self, call: contract.Call, query: contract.PageQuery
+    ) -> WorkspaceList:
         """Return a page of workspaces."""
-        after = read_cursor(query.after, 1, identifier=0)
+        after = contract.read_cursor(query.after, 1, identifier=0)
         caller = caller_of(call)
         chosen = None if caller.limits is None else caller.limits.workspaces
         first = after[0] if after else ""
@@ -87,10 +85,10 @@ class WorkspaceOperations:
             rest = sorted(each for each in chosen if each > first)
             script = workspaces.chosen_of(caller.account_id, rest)
         found = await self._store.read(script)
-        page, following = split_page(found, query.limit, lambda each: (each.workspace_id,))
+        page, following = contract.split_page(found, query.limit, lambda each: (each.workspace_id,))
         return WorkspaceList(items=tuple(map(workspace_document, page)), next=following)
 
-    @operation(
+    @contract.operation(
         id="createWorkspace",
         method="POST",
         path="/api/workspaces",
@@ -98,11 +96,13 @@ class WorkspaceOperations:
         summary="Create a workspace",
         description="You become its owner and only member. An account owns at most 1,000 "
         "workspaces.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         status=201,
-        body=json_body(WorkspaceNameInput, limit=_LONGEST_BODY),
+        body=contract.json_body(WorkspaceNameInput, limit=_LONGEST_BODY),
     )
-    async def create_workspace(self, call: Call, body: WorkspaceNameInput) -> WorkspaceSchema:
+    async def create_workspace(
+        self, call: contract.Call, body: WorkspaceNameInput
+    ) -> WorkspaceSchema:
         """Create a workspace."""
         account_id = caller_of(call).account_id
         now = int(self._now() * 1000)
@@ -110,54 +110,54 @@ class WorkspaceOperations:
         await self._store.write(workspaces.create(made.workspace_id, made.name, account_id, now))
         return workspace_document(made)
 
-    @operation(
+    @contract.operation(
         id="getWorkspace",
         method="GET",
         path="/api/workspaces/{workspaceId}",
         tag="workspaces",
         summary="Get a workspace",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
         problems=(NotFound,),
     )
-    async def get_workspace(self, call: Call, path: WorkspacePath) -> WorkspaceSchema:
+    async def get_workspace(self, call: contract.Call, path: WorkspacePath) -> WorkspaceSchema:
         """Return a workspace."""
         workspace_id = path.workspace_id
         return workspace_document(await self._access.seen(caller_of(call), workspace_id))
 
-    @operation(
+    @contract.operation(
         id="updateWorkspace",
         method="PUT",
         path="/api/workspaces/{workspaceId}",
         tag="workspaces",
         summary="Rename a workspace",
         description="Requires the owner, or an administrator of the workspace.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound,),
-        body=json_body(WorkspaceNameInput, limit=_LONGEST_BODY),
+        body=contract.json_body(WorkspaceNameInput, limit=_LONGEST_BODY),
     )
     async def update_workspace(
-        self, call: Call, path: WorkspacePath, body: WorkspaceNameInput
+        self, call: contract.Call, path: WorkspacePath, body: WorkspaceNameInput
     ) -> WorkspaceSchema:
         """Rename a workspace."""
         workspace_id = await self._access.workspace(caller_of(call), path.workspace_id, "manage")
         await self._store.write(workspaces.rename(workspace_id, _name(body)))
         return workspace_document(await self._access.seen(caller_of(call), workspace_id))
 
-    @operation(
+    @contract.operation(
         id="deleteWorkspace",
         method="DELETE",
         path="/api/workspaces/{workspaceId}",
         tag="workspaces",
         summary="Delete a workspace and its content",
         description="Requires the owner. Its files and their history are erased permanently.",
-        security=Security.SESSION_OR_KEY,
-        locked=Locked.ALLOWED,
+        security=contract.Security.SESSION_OR_KEY,
+        locked=contract.Locked.ALLOWED,
         problems=(NotFound,),
         finish_when_client_leaves=True,
     )
-    async def delete_workspace(self, call: Call, path: WorkspacePath) -> Removed:
+    async def delete_workspace(self, call: contract.Call, path: WorkspacePath) -> contract.Removed:
         """Delete a workspace."""
         workspace_id = await self._access.workspace(caller_of(call), path.workspace_id, "own")
         try:
@@ -169,7 +169,7 @@ class WorkspaceOperations:
             self._access.forget(workspace_id)
             self._erased()
         self._gone(workspace_id)
-        return REMOVED
+        return contract.REMOVED
 
 
 def _name(body: WorkspaceNameInput) -> str:

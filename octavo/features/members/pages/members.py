@@ -8,7 +8,7 @@ from quart import Response
 
 from octavo.features.members.api.invitations import InvitationCreated, InvitationList
 from octavo.features.members.api.members import MemberList, MemberSchema
-from octavo.http.contract.contract_model import Removed
+from octavo.http import contract
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, redirect, show
@@ -81,7 +81,7 @@ def add_member_pages(site: PageRegistry) -> None:
         own = str(account_id) == visitor.account.id
         path = f"{LIST}/{workspace_id}/members/{account_id}"
         try:
-            await visitor.api.send(Removed, "DELETE", path)
+            await visitor.api.send(contract.Removed, "DELETE", path)
         except Problem as problem:
             return await _removal(visitor, workspace, str(account_id), form_errors_of(problem))
         if own:
@@ -110,7 +110,7 @@ def add_member_pages(site: PageRegistry) -> None:
     @site.form(f"{_RULE}/invitations/<uuid:invitation_id>/revoke")
     async def revoke(visitor: Visitor, workspace_id: str, invitation_id: str) -> Response:
         path = f"{LIST}/{workspace_id}/invitations/{invitation_id}"
-        await visitor.api.send(Removed, "DELETE", path)
+        await visitor.api.send(contract.Removed, "DELETE", path)
         return redirect(f"{path_of(workspace_id)}/invitations", "invitation-revoked")
 
 

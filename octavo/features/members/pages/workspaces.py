@@ -4,7 +4,7 @@ from octavo_rules.problems import Forbidden, NotFound, Problem, TemporaryProblem
 from octavo_rules.schemas import Workspace, WorkspaceList
 from quart import Response
 
-from octavo.http.contract.contract_model import Removed
+from octavo.http import contract
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, redirect, show
@@ -59,7 +59,7 @@ def add_workspace_pages(site: PageRegistry) -> None:
             wrong = FormErrors(400, "", {"name": f"Type the name exactly: {workspace.name}"})
             return await _deletion(workspace, wrong, visitor.given)
         try:
-            await visitor.api.send(Removed, "DELETE", f"{LIST}/{workspace_id}")
+            await visitor.api.send(contract.Removed, "DELETE", f"{LIST}/{workspace_id}")
         except NotFound:
             raise
         except Problem as problem:

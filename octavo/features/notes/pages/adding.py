@@ -9,7 +9,7 @@ from octavo_rules.problems import BodyTooLarge, Problem
 from octavo_rules.schemas import AttachmentUploadResult, FileChange, FileList
 
 from octavo.features.notes.pages.frame import NotePages
-from octavo.http.contract.in_process import typed
+from octavo.http import contract
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.forms import SentFile
 from octavo.http.pages.page_registry import Visitor
@@ -65,7 +65,7 @@ async def _uploaded(
 
     async def finalize(target: str) -> FileChange:
         made = await visitor.api.call("POST", place, {"path": target})
-        return typed(FileChange, made.result)
+        return contract.typed(FileChange, made.result)
 
     return await at_free_path(pages, visitor, workspace_id, ATTACHMENTS + name, finalize)
 

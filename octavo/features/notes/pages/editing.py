@@ -34,7 +34,7 @@ from octavo.features.notes.pages.frame import (
     writable,
 )
 from octavo.features.notes.pages.reading import live_file, newest
-from octavo.http.contract.in_process import typed
+from octavo.http import contract
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.long_texts import reservation
 from octavo.http.pages.page_registry import PageRegistry, Visitor
@@ -195,7 +195,7 @@ class NoteEditing:
         async def add(free: str) -> FileChange:
             body = {"path": free, "text": given["text"], "mutationId": given["mutation"]}
             made = await visitor.api.call("POST", f"{LIST}/{workspace.id}/files", body)
-            return typed(FileChange, made.result)
+            return contract.typed(FileChange, made.result)
 
         try:
             if is_named:
@@ -293,7 +293,7 @@ class NoteEditing:
         headers = [(b"if-match", entity_tag(RevisionId(given["head"])))]
         place = file_path(workspace_id, file_id)
         made = await visitor.api.call("PUT", place, body, headers=headers)
-        return typed(FileChange, made.result)
+        return contract.typed(FileChange, made.result)
 
     async def _receipt(
         self, visitor: Visitor, workspace_id: str, given: Mapping[str, str]

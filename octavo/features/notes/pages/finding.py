@@ -9,7 +9,7 @@ from quart import Response
 
 from octavo.features.notes.member_notes import missing_path
 from octavo.features.notes.pages.frame import NotePages, names_of
-from octavo.http.contract.contract_model import timestamp, written_time
+from octavo.http import contract
 from octavo.http.pages.form_errors import form_errors_of
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME
@@ -102,7 +102,11 @@ def add_finding_pages(pages: NotePages) -> None:
 def _time_of(since: str, now: float) -> str | None:
     """Return the time of the first change; None for any, also for one that is no choice."""
     seconds = _SECONDS.get(since)
-    return None if seconds is None else written_time(timestamp(int((now - seconds) * 1000)))
+    return (
+        None
+        if seconds is None
+        else contract.written_time(contract.timestamp(int((now - seconds) * 1000)))
+    )
 
 
 async def _people(visitor: Visitor, workspace_id: str) -> dict[str, str]:

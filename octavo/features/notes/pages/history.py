@@ -27,7 +27,7 @@ from octavo.features.notes.pages.frame import (
     writable,
 )
 from octavo.features.notes.pages.reading import newest
-from octavo.http.contract.contract_model import written_time
+from octavo.http import contract
 from octavo.http.pages.form_errors import form_errors_of
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect
@@ -150,7 +150,7 @@ def undo_of(revision: ListedRevision) -> str:
         {
             "client": revision.client.id,
             "account": revision.author,
-            "since": written_time(revision.created_at),
+            "since": contract.written_time(revision.created_at),
         }
     )
 

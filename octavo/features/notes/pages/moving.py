@@ -14,7 +14,7 @@ from octavo.features.notes.pages.frame import (
     writable,
 )
 from octavo.features.notes.pages.reading import live_file
-from octavo.http.contract.in_process import typed
+from octavo.http import contract
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect
@@ -83,6 +83,6 @@ def add_move_pages(pages: NotePages) -> None:
             if problem.code in _OF_PATH:
                 trouble = FormErrors(problem.status, "", {"path": trouble.text}, code=problem.code)
             return await form(visitor, workspace_id, file_id, trouble)
-        change = typed(FileChange, made.result)
+        change = contract.typed(FileChange, made.result)
         message = "unchanged" if change.outcome == "unchanged" else "moved"
         return redirect(f"{path_of(workspace.id)}/notes/{file.id}", f"{NOUNS[file.kind]}-{message}")

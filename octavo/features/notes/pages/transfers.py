@@ -11,7 +11,7 @@ from octavo_rules.schemas import Import, ImportPart, ImportWorkspaceResult, Star
 from quart import Response
 
 from octavo.features.notes.pages.frame import NotePages, writable
-from octavo.http.contract.contract_model import Removed
+from octavo.http import contract
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect
@@ -119,7 +119,7 @@ def add_transfer_pages(pages: NotePages) -> None:
 
     @pages.site.form(f"{one}/discard", once=True)
     async def discard(visitor: Visitor, workspace_id: str, import_id: str) -> Response:
-        await visitor.api.send(Removed, "DELETE", _place(workspace_id, str(import_id)))
+        await visitor.api.send(contract.Removed, "DELETE", _place(workspace_id, str(import_id)))
         return redirect(f"{path_of(workspace_id)}/transfers", "import-discarded")
 
 
@@ -143,7 +143,7 @@ async def _store(visitor: Visitor, workspace_id: str, slices: Slices) -> str:
     finally:
         if not stored:
             with trio.move_on_after(CLEANUP_SECONDS, shield=True):
-                await visitor.api.send(Removed, "DELETE", place)
+                await visitor.api.send(contract.Removed, "DELETE", place)
     return started.import_id
 
 

@@ -16,20 +16,8 @@ from octavo.access.attempts import GRANTS
 from octavo.features.oauth.rules.grant import Grant
 from octavo.features.oauth.rules.redirect_uri import host_of, leads_to_this_device
 from octavo.features.oauth.rules.refusal import REQUEST_PROBLEMS, InvalidClient, InvalidOAuthRequest
+from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.contract.bodies import json_body
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import (
-    IN_PATH,
-    REMOVED,
-    WHOLE,
-    ContractModel,
-    Identifier,
-    Removed,
-    Timestamp,
-    timestamp,
-)
-from octavo.http.contract.operation import Locked, Security, operation
 from octavo.model.access.access_limits import AccessLimits
 from octavo.model.access.account import GrantId
 from octavo.store import Store
@@ -59,36 +47,36 @@ def _request_refusals() -> Iterator[None]:
         raise InvalidOAuthRequest(problem.detail) from None
 
 
-class ConnectionPath(ContractModel):
+class ConnectionPath(contract.Model):
     """A connected program."""
 
-    connection_id: Annotated[GrantId, IN_PATH]
+    connection_id: Annotated[GrantId, contract.IN_PATH]
 
 
-class ConnectionSchema(ContractModel):
+class ConnectionSchema(contract.Model):
     """A program that the account allowed access."""
 
-    id: Identifier
+    id: contract.Identifier
     name: str
     """How the program calls itself; nobody has verified it."""
     client_id: str
     scopes: tuple[Scope, ...]
-    workspace_ids: tuple[Identifier, ...] | None
+    workspace_ids: tuple[contract.Identifier, ...] | None
     """Null for all workspaces, also those that the account joins later."""
-    created_at: Timestamp
-    expires_at: Timestamp | None
+    created_at: contract.Timestamp
+    expires_at: contract.Timestamp | None
     """Null if it lasts until it is revoked, or is unused for too long."""
-    last_used_at: Timestamp | None
+    last_used_at: contract.Timestamp | None
     """To the minute; null if it was never used."""
 
 
-class ConnectionList(ContractModel):
+class ConnectionList(contract.Model):
     """All connected programs, newest first."""
 
     items: tuple[ConnectionSchema, ...]
 
 
-class AccessRequestQuery(ContractModel):
+class AccessRequestQuery(contract.Model):
     """A request of a program, as it sent the person with (RFC 6749 section 4.1.1)."""
 
     model_config = ConfigDict(alias_generator=None, extra="ignore")
@@ -103,7 +91,7 @@ class AccessRequestQuery(ContractModel):
     resource: str | None = None
 
 
-class AccessRequest(ContractModel):
+class AccessRequest(contract.Model):
     """What a program asks for."""
 
     name: str
@@ -120,7 +108,7 @@ class AccessRequest(ContractModel):
     """A digest of the above, for the decision."""
 
 
-class AccessDecisionInput(ContractModel):
+class AccessDecisionInput(contract.Model):
     """The decision of a person."""
 
     parameters: Annotated[dict[str, str], Field(max_length=30)]
@@ -130,14 +118,14 @@ class AccessDecisionInput(ContractModel):
     """What is allowed of what the program asks for; it can always read."""
     workspace_ids: _WorkspaceIds | None = None
     """The workspaces; null for all."""
-    days: Annotated[int, Field(ge=1, le=MAX_DAYS), WHOLE] | None = None
+    days: Annotated[int, Field(ge=1, le=MAX_DAYS), contract.WHOLE] | None = None
     """How long; null until it is revoked."""
     fingerprint: Annotated[str, Field(max_length=64)] | None = None
     """That of the request that the person has seen: if the program describes itself in another way
     by now, nothing is allowed. Null decides without this check."""
 
 
-class AccessDecision(ContractModel):
+class AccessDecision(contract.Model):
     """Where the person is sent to."""
 
     redirect: str = Field(repr=False)
@@ -155,51 +143,55 @@ class ConnectionOperations:
         self._server = server
         self._store = store
 
-    @operation(
+    @contract.operation(
         id="listConnections",
         method="GET",
         path="/api/account/connections",
         tag=_TAG,
         summary="List the programs that you allowed access",
-        security=Security.SESSION_OR_KEY,
-        locked=Locked.ALLOWED,
+        security=contract.Security.SESSION_OR_KEY,
+        locked=contract.Locked.ALLOWED,
         problems=(NotFound,),
     )
-    async def list_connections(self, call: Call) -> ConnectionList:
+    async def list_connections(self, call: contract.Call) -> ConnectionList:
         """Return the connected programs."""
         grants = await self._server.tokens.list(caller_of(call).account_id)
         return ConnectionList(items=tuple(map(_schema, grants)))
 
-    @operation(
+    @contract.operation(
         id="revokeConnection",
         method="DELETE",
         path="/api/account/connections/{connectionId}",
         tag=_TAG,
         summary="End the access of a program",
         description="Its next request is refused.",
-        security=Security.SESSION_OR_KEY,
-        locked=Locked.ALLOWED,
+        security=contract.Security.SESSION_OR_KEY,
+        locked=contract.Locked.ALLOWED,
         problems=(NotFound,),
         finish_when_client_leaves=True,
     )
-    async def revoke_connection(self, call: Call, path: ConnectionPath) -> Removed:
+    async def revoke_connection(
+        self, call: contract.Call, path: ConnectionPath
+    ) -> contract.Removed:
         """End a grant with all of its tokens."""
         account_id = caller_of(call).account_id
         grant_id = path.connection_id
         if not await self._server.tokens.end(account_id, grant_id, client=call.client):
             raise NotFound
-        return REMOVED
+        return contract.REMOVED
 
-    @operation(
+    @contract.operation(
         id="describeAccessRequest",
         method="GET",
         path="/api/account/access-requests",
         tag=_TAG,
         summary="Describe what a program asks for",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound, *REQUEST_PROBLEMS),
     )
-    async def describe_access_request(self, call: Call, query: AccessRequestQuery) -> AccessRequest:
+    async def describe_access_request(
+        self, call: contract.Call, query: AccessRequestQuery
+    ) -> AccessRequest:
         """Return who asks for what."""
         with _request_refusals():
             request = await self._server.authorization.read(query.model_dump(exclude_none=True))
@@ -214,18 +206,20 @@ class ConnectionOperations:
             fingerprint=request.fingerprint,
         )
 
-    @operation(
+    @contract.operation(
         id="decideAccessRequest",
         method="POST",
         path="/api/account/access-requests",
         tag=_TAG,
         summary="Allow or refuse what a program asks for",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound, *REQUEST_PROBLEMS),
-        body=json_body(AccessDecisionInput, limit=_LONGEST_BODY),
+        body=contract.json_body(AccessDecisionInput, limit=_LONGEST_BODY),
         rate=GRANTS,
     )
-    async def decide_access_request(self, call: Call, body: AccessDecisionInput) -> AccessDecision:
+    async def decide_access_request(
+        self, call: contract.Call, body: AccessDecisionInput
+    ) -> AccessDecision:
         """Return the address that gives the program its code, or tells it of the refusal."""
         authorization = self._server.authorization
         account_id = caller_of(call).account_id
@@ -259,7 +253,7 @@ def _schema(grant: Grant) -> ConnectionSchema:
         client_id=grant.client_id,
         scopes=tuple(sorted(grant.limits.scopes)),
         workspace_ids=None if workspaces is None else tuple(sorted(workspaces)),
-        created_at=timestamp(grant.created_at),
-        expires_at=None if grant.expires_at is None else timestamp(grant.expires_at),
-        last_used_at=None if grant.used_at is None else timestamp(grant.used_at),
+        created_at=contract.timestamp(grant.created_at),
+        expires_at=None if grant.expires_at is None else contract.timestamp(grant.expires_at),
+        last_used_at=None if grant.used_at is None else contract.timestamp(grant.used_at),
     )

@@ -21,12 +21,7 @@ from octavo.features.oauth.rules.refusal import (
     InvalidOAuthRequest,
     UnsupportedGrantType,
 )
-from octavo.http.contract.bodies import form_body, json_body
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import ContractModel
-from octavo.http.contract.error_format import OAUTH_ERROR
-from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.reply import Reply
+from octavo.http import contract
 from octavo.model.access.account import ClientId
 
 if TYPE_CHECKING:
@@ -51,7 +46,7 @@ _PRAGMA = (b"pragma", b"no-cache")
 _PRAGMA_HEADER = {"pragma": "Nothing keeps the response."}
 
 
-class ProtocolModel(ContractModel):
+class ProtocolModel(contract.Model):
     """A document of a protocol, whose members are in snake_case."""
 
     model_config = ConfigDict(alias_generator=None)
@@ -115,7 +110,7 @@ class RegisteredClient(ProtocolModel):
     registration_client_uri: str
 
 
-class ClientPath(ContractModel):
+class ClientPath(contract.Model):
     """A registered program."""
 
     client: str
@@ -167,25 +162,25 @@ class OAuthOperations:
         self._server = server
         self._public_url = public_url
 
-    @operation(
+    @contract.operation(
         id="getRootMcpMetadata",
         method="GET",
         path="/.well-known/oauth-protected-resource",
         tag=_TAG,
         summary="Describe the MCP endpoint",
-        security=Security.NONE,
+        security=contract.Security.NONE,
         problems=(NotFound,),
     )
-    @operation(
+    @contract.operation(
         id="getMcpMetadata",
         method="GET",
         path="/.well-known/oauth-protected-resource/mcp",
         tag=_TAG,
         summary="Describe the MCP endpoint",
-        security=Security.NONE,
+        security=contract.Security.NONE,
         problems=(NotFound,),
     )
-    async def get_mcp_metadata(self, call: Call) -> McpMetadata:
+    async def get_mcp_metadata(self, call: contract.Call) -> McpMetadata:
         """Return the canonical resource and its authorization server (RFC 9728)."""
         issuer = self._server.issuer
         return McpMetadata(
@@ -197,16 +192,16 @@ class OAuthOperations:
             resource_documentation=f"{self._public_url}/api/docs",
         )
 
-    @operation(
+    @contract.operation(
         id="getAuthorizationServer",
         method="GET",
         path="/.well-known/oauth-authorization-server",
         tag=_TAG,
         summary="Describe the authorization server",
-        security=Security.NONE,
+        security=contract.Security.NONE,
         problems=(NotFound,),
     )
-    async def get_authorization_server(self, call: Call) -> AuthorizationServerMetadata:
+    async def get_authorization_server(self, call: contract.Call) -> AuthorizationServerMetadata:
         """Return the metadata of the authorization server (RFC 8414)."""
         issuer = self._server.issuer
         return AuthorizationServerMetadata(
@@ -226,7 +221,7 @@ class OAuthOperations:
             client_id_metadata_document_supported=True,
         )
 
-    @operation(
+    @contract.operation(
         id="registerClient",
         method="POST",
         path=REGISTER,
@@ -234,90 +229,94 @@ class OAuthOperations:
         summary="Register a program",
         description="Anybody may register a program (RFC 7591); it gets no access by that. A "
         "program that nobody allowed anything is removed after a day.",
-        security=Security.NONE,
+        security=contract.Security.NONE,
         status=201,
         problems=(NotFound, *REGISTRATION_PROBLEMS, *STORE_PROBLEMS),
-        body=json_body(ClientMetadataInput, limit=_LONGEST_METADATA),
+        body=contract.json_body(ClientMetadataInput, limit=_LONGEST_METADATA),
         rate=REGISTRATIONS,
-        errors=OAUTH_ERROR,
+        errors=contract.OAUTH_ERROR,
         headers=_PRAGMA_HEADER,
     )
     async def register_client(
-        self, call: Call, body: ClientMetadataInput
-    ) -> Reply[RegisteredClient]:
+        self, call: contract.Call, body: ClientMetadataInput
+    ) -> contract.Reply[RegisteredClient]:
         """Register a program."""
         return self._registered(await self._server.clients.register(body.root))
 
-    @operation(
+    @contract.operation(
         id="getClient",
         method="GET",
         path=f"{REGISTER}/{{client}}",
         tag=_TAG,
         summary="Read a registration",
-        security=Security.NONE,
+        security=contract.Security.NONE,
         problems=(NotFound, *REGISTRATION_PROBLEMS, *STORE_PROBLEMS),
-        errors=OAUTH_ERROR,
+        errors=contract.OAUTH_ERROR,
         headers=_PRAGMA_HEADER,
     )
-    async def get_client(self, call: Call, path: ClientPath) -> Reply[RegisteredClient]:
+    async def get_client(
+        self, call: contract.Call, path: ClientPath
+    ) -> contract.Reply[RegisteredClient]:
         """Return a registration, without its secret (RFC 7592 section 2.1)."""
         token = _bearer(call)
         client = await self._server.clients.managed(ClientId(path.client), token)
         return self._described(client, None, token)
 
-    @operation(
+    @contract.operation(
         id="updateClient",
         method="PUT",
         path=f"{REGISTER}/{{client}}",
         tag=_TAG,
         summary="Change a registration",
-        security=Security.NONE,
+        security=contract.Security.NONE,
         problems=(NotFound, *REGISTRATION_PROBLEMS, *STORE_PROBLEMS),
-        body=json_body(ClientMetadataInput, limit=_LONGEST_METADATA),
+        body=contract.json_body(ClientMetadataInput, limit=_LONGEST_METADATA),
         rate=REGISTRATIONS,
-        errors=OAUTH_ERROR,
+        errors=contract.OAUTH_ERROR,
         headers=_PRAGMA_HEADER,
     )
     async def update_client(
-        self, call: Call, path: ClientPath, body: ClientMetadataInput
-    ) -> Reply[RegisteredClient]:
+        self, call: contract.Call, path: ClientPath, body: ClientMetadataInput
+    ) -> contract.Reply[RegisteredClient]:
         """Replace the metadata of a program (RFC 7592 section 2.2)."""
         token = _bearer(call)
         return self._registered(
             await self._server.clients.change(ClientId(path.client), token, body.root)
         )
 
-    @operation(
+    @contract.operation(
         id="removeClient",
         method="DELETE",
         path=f"{REGISTER}/{{client}}",
         tag=_TAG,
         summary="Remove a registration",
-        security=Security.NONE,
+        security=contract.Security.NONE,
         status=204,
         problems=(NotFound, *REGISTRATION_PROBLEMS, *STORE_PROBLEMS),
-        errors=OAUTH_ERROR,
+        errors=contract.OAUTH_ERROR,
         finish_when_client_leaves=True,
     )
-    async def remove_client(self, call: Call, path: ClientPath) -> None:
+    async def remove_client(self, call: contract.Call, path: ClientPath) -> None:
         """Remove a program with all that people allowed it (RFC 7592 section 2.3)."""
         token = _bearer(call)
         await self._server.clients.remove(ClientId(path.client), token, client=call.client)
 
-    @operation(
+    @contract.operation(
         id="issueToken",
         method="POST",
         path=TOKEN,
         tag=_TAG,
         summary="Exchange a code or a refresh token for tokens",
-        security=Security.NONE,
+        security=contract.Security.NONE,
         problems=(NotFound, *TOKEN_PROBLEMS, *STORE_PROBLEMS),
-        body=form_body(TokenInput, limit=_LONGEST_FORM, ignores_others=True),
+        body=contract.form_body(TokenInput, limit=_LONGEST_FORM, ignores_others=True),
         rate=TOKENS,
-        errors=OAUTH_ERROR,
+        errors=contract.OAUTH_ERROR,
         headers=_PRAGMA_HEADER,
     )
-    async def issue_token(self, call: Call, body: TokenInput) -> Reply[TokenResponse]:
+    async def issue_token(
+        self, call: contract.Call, body: TokenInput
+    ) -> contract.Reply[TokenResponse]:
         """Return tokens; a code and a refresh token can be used once."""
         if body.grant_type not in GRANT_TYPES:
             raise UnsupportedGrantType
@@ -343,9 +342,9 @@ class OAuthOperations:
                 resource=body.resource,
                 client=call.client,
             )
-        return Reply(_token_response(issued), (_PRAGMA,))
+        return contract.Reply(_token_response(issued), (_PRAGMA,))
 
-    @operation(
+    @contract.operation(
         id="revokeToken",
         method="POST",
         path=REVOKE,
@@ -353,23 +352,23 @@ class OAuthOperations:
         summary="End a token",
         description="A refresh token ends with all that the person allowed. An unknown token is no "
         "error (RFC 7009).",
-        security=Security.NONE,
+        security=contract.Security.NONE,
         problems=(NotFound, *TOKEN_PROBLEMS, *STORE_PROBLEMS),
-        body=form_body(RevocationInput, limit=_LONGEST_FORM, ignores_others=True),
+        body=contract.form_body(RevocationInput, limit=_LONGEST_FORM, ignores_others=True),
         rate=TOKENS,
-        errors=OAUTH_ERROR,
+        errors=contract.OAUTH_ERROR,
     )
-    async def revoke_token(self, call: Call, body: RevocationInput) -> None:
+    async def revoke_token(self, call: contract.Call, body: RevocationInput) -> None:
         """End a token."""
         client_id = await self._server.clients.authenticate(*_client_of(call, body))
         await self._server.tokens.revoke(client_id, body.token, client=call.client)
 
-    def _registered(self, made: "ClientRegistration") -> Reply[RegisteredClient]:
+    def _registered(self, made: "ClientRegistration") -> contract.Reply[RegisteredClient]:
         return self._described(made.client, made.secret, made.management_token)
 
     def _described(
         self, client: OAuthClient, secret: str | None, token: str
-    ) -> Reply[RegisteredClient]:
+    ) -> contract.Reply[RegisteredClient]:
         found = client.metadata
         described = RegisteredClient(
             client_id=client.client_id,
@@ -385,7 +384,7 @@ class OAuthOperations:
             registration_access_token=token,
             registration_client_uri=f"{self._public_url}{REGISTER}/{client.client_id}",
         )
-        return Reply(described, (_PRAGMA,))
+        return contract.Reply(described, (_PRAGMA,))
 
 
 def _token_response(issued: "IssuedTokens") -> TokenResponse:
@@ -398,7 +397,7 @@ def _token_response(issued: "IssuedTokens") -> TokenResponse:
     )
 
 
-def _client_of(call: Call, body: TokenInput | RevocationInput) -> tuple[str, str | None]:
+def _client_of(call: contract.Call, body: TokenInput | RevocationInput) -> tuple[str, str | None]:
     """Return the id and the secret that a program sent (RFC 6749 section 2.3.1).
 
     Raises `InvalidClient`.
@@ -421,7 +420,7 @@ def _client_of(call: Call, body: TokenInput | RevocationInput) -> tuple[str, str
     return client_id, unquote_plus(secret) or None
 
 
-def _bearer(call: Call) -> str:
+def _bearer(call: contract.Call) -> str:
     """Return the token that manages a registration. Raises `InvalidClient`."""
     header = call.header(b"authorization") or b""
     if header[:7].lower() != b"bearer ":

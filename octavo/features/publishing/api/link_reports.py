@@ -8,34 +8,23 @@ from pydantic import Field
 
 from octavo.features.publishing.reports import LinkReports
 from octavo.features.publishing.rules import Reason, ReportId
+from octavo.http import contract
 from octavo.http.callers import require_administrator
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import (
-    IN_PATH,
-    REMOVED,
-    ContractModel,
-    Identifier,
-    Removed,
-    Timestamp,
-    timestamp,
-)
-from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 
 
-class ReportPath(ContractModel):
+class ReportPath(contract.Model):
     """One report."""
 
-    report_id: Annotated[ReportId, IN_PATH]
+    report_id: Annotated[ReportId, contract.IN_PATH]
 
 
-class LinkReportSchema(ContractModel):
+class LinkReportSchema(contract.Model):
     """An open report of a published link."""
 
-    id: Identifier
-    publication_id: Identifier
+    id: contract.Identifier
+    publication_id: contract.Identifier
     """The reported link."""
-    workspace_id: Identifier
+    workspace_id: contract.Identifier
     reason: Reason
     note: str | None
     """What the reader wrote."""
@@ -43,10 +32,10 @@ class LinkReportSchema(ContractModel):
     """An address to read what readers of the link see, as long as the report is open. A link with a
     password asks for it here as well.
     """
-    reported_at: Timestamp
+    reported_at: contract.Timestamp
 
 
-class LinkReportList(ListPage[LinkReportSchema]):
+class LinkReportList(contract.ListPage[LinkReportSchema]):
     """A page of open reports, newest first."""
 
 
@@ -62,23 +51,23 @@ class LinkReportOperations:
         self._reports = reports
         self._public_url = public_url
 
-    @operation(
+    @contract.operation(
         id="listReports",
         method="GET",
         path="/api/reports",
         tag="administration",
         summary="List the open reports of published links",
         description="Requires an administrator of the installation.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
     )
-    async def list_reports(self, call: Call, query: PageQuery) -> LinkReportList:
+    async def list_reports(self, call: contract.Call, query: contract.PageQuery) -> LinkReportList:
         """Return a page of reports."""
         caller = require_administrator(call)
-        after = read_cursor(query.after, 1, identifier=0)
+        after = contract.read_cursor(query.after, 1, identifier=0)
         found = await self._reports.list(
             caller.account_id, None if after is None else str(after[0]), query.limit + 1
         )
-        page, following = split_page(found, query.limit, lambda each: (each[0].report_id,))
+        page, following = contract.split_page(found, query.limit, lambda each: (each[0].report_id,))
         items = [
             LinkReportSchema(
                 id=report.report_id,
@@ -87,30 +76,30 @@ class LinkReportOperations:
                 reason=report.reason,
                 note=report.note,
                 address=f"{self._public_url}/published/{quote(token, safe='')}",
-                reported_at=timestamp(report.reported_at),
+                reported_at=contract.timestamp(report.reported_at),
             )
             for report, token in page
         ]
         return LinkReportList(items=items, next=following)
 
-    @operation(
+    @contract.operation(
         id="dismissReport",
         method="DELETE",
         path="/api/reports/{reportId}",
         tag="administration",
         summary="Close a report",
         description="Requires an administrator of the installation. The link stays as it is.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound,),
         finish_when_client_leaves=True,
     )
-    async def dismiss_report(self, call: Call, path: ReportPath) -> Removed:
+    async def dismiss_report(self, call: contract.Call, path: ReportPath) -> contract.Removed:
         """Close a report."""
         caller = require_administrator(call)
         await self._reports.dismiss(path.report_id, actor=caller.account_id, client=call.client)
-        return REMOVED
+        return contract.REMOVED
 
-    @operation(
+    @contract.operation(
         id="takeDownReportedLink",
         method="POST",
         path="/api/reports/{reportId}/takedown",
@@ -120,12 +109,14 @@ class LinkReportOperations:
         "workspace. The link opens nothing any more, for good, and every report of it is closed. "
         "The owners of the workspace see it in their list, and get a message if the installation "
         "sends mail.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound,),
         finish_when_client_leaves=True,
     )
-    async def take_down_reported_link(self, call: Call, path: ReportPath) -> Removed:
+    async def take_down_reported_link(
+        self, call: contract.Call, path: ReportPath
+    ) -> contract.Removed:
         """Take a link down."""
         caller = require_administrator(call)
         await self._reports.take_down(path.report_id, actor=caller.account_id, client=call.client)
-        return REMOVED
+        return contract.REMOVED

@@ -25,23 +25,8 @@ from octavo.features.publishing.rules import (
     TooManyLinks,
     password_fault,
 )
+from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.contract.bodies import json_body
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import (
-    IN_PATH,
-    REMOVED,
-    WHOLE,
-    ContractModel,
-    GivenTime,
-    Identifier,
-    Removed,
-    Timestamp,
-    milliseconds_of,
-    timestamp,
-)
-from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.fields import FolderPath
 from octavo.http.file_schemas import WorkspacePath
 from octavo.model.files.path import check_path
@@ -55,14 +40,14 @@ _LinkPassword = Annotated[
 ]
 
 
-class NoteTargetInput(ContractModel):
+class NoteTargetInput(contract.Model):
     """One note, wherever it moves."""
 
     kind: Literal["note"]
-    file_id: Identifier
+    file_id: contract.Identifier
 
 
-class FolderTargetInput(ContractModel):
+class FolderTargetInput(contract.Model):
     """A folder with every note below it."""
 
     kind: Literal["folder"]
@@ -73,25 +58,25 @@ class FolderTargetInput(ContractModel):
 TargetInput = Annotated[NoteTargetInput | FolderTargetInput, Discriminator("kind")]
 
 
-class CreatePublishedLinkInput(ContractModel):
+class CreatePublishedLinkInput(contract.Model):
     """A new link: what it opens, and how a reader reaches it."""
 
     target: TargetInput
-    expires_at: GivenTime | None = None
+    expires_at: contract.GivenTime | None = None
     """When it ends; null for never."""
     password: _LinkPassword | None = Field(default=None, repr=False)
     """Readers have to give it; null for none."""
     label: Annotated[str, Field(json_schema_extra={"maxLength": LONGEST_LABEL})] | None = None
     """Shown to readers above the title, such as a name; null for none."""
-    openings: Annotated[int, Field(ge=1, le=MAX_OPENINGS), WHOLE] | None = None
+    openings: Annotated[int, Field(ge=1, le=MAX_OPENINGS), contract.WHOLE] | None = None
     """How often readers can open it; null for any number."""
 
 
-class PublishedTarget(ContractModel):
+class PublishedTarget(contract.Model):
     """What a link opens."""
 
     kind: TargetKind
-    file_id: Identifier | None
+    file_id: contract.Identifier | None
     """The note; null for a folder."""
     path: str
     """The present path of the folder or of the note; empty for the whole workspace, and for a note
@@ -99,13 +84,13 @@ class PublishedTarget(ContractModel):
     """
 
 
-class PublishedLinkSchema(ContractModel):
+class PublishedLinkSchema(contract.Model):
     """A link, without its token."""
 
-    id: Identifier
+    id: contract.Identifier
     target: PublishedTarget
     label: str | None
-    expires_at: Timestamp | None
+    expires_at: contract.Timestamp | None
     has_password: bool
     openings: int | None
     """How often readers can open it; null for any number. How often they did is not shown."""
@@ -115,8 +100,8 @@ class PublishedLinkSchema(ContractModel):
     """Why a live link opens nothing at present: `no_note` if its note was deleted or its folder has
     none, `creator` if the account that created it may not publish; null otherwise.
     """
-    created_at: Timestamp
-    created_by: Identifier | None
+    created_at: contract.Timestamp
+    created_by: contract.Identifier | None
     """Null when the account was removed."""
 
 
@@ -129,14 +114,14 @@ class PublishedLinkCreated(PublishedLinkSchema):
     """The address for readers."""
 
 
-class PublishedLinkList(ListPage[PublishedLinkSchema]):
+class PublishedLinkList(contract.ListPage[PublishedLinkSchema]):
     """A page of links, newest first."""
 
 
 class PublicationPath(WorkspacePath):
     """One link."""
 
-    publication_id: Annotated[PublicationId, IN_PATH]
+    publication_id: Annotated[PublicationId, contract.IN_PATH]
 
 
 class PublicationOperations:
@@ -157,7 +142,7 @@ class PublicationOperations:
         self._now = now
         self._public_url = public_url
 
-    @operation(
+    @contract.operation(
         id="createPublishedLink",
         method="POST",
         path="/api/workspaces/{workspaceId}/publications",
@@ -169,14 +154,14 @@ class PublicationOperations:
         "it when it moves; that of a folder when one changeset moves every file below it to a "
         "folder that has no others. A workspace may have 200 live links, unless the settings of "
         "the installation say otherwise.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         status=201,
         problems=(NotFound, TooManyLinks, InvalidPath),
-        body=json_body(CreatePublishedLinkInput, limit=_LONGEST_BODY),
+        body=contract.json_body(CreatePublishedLinkInput, limit=_LONGEST_BODY),
         rate=GRANTS,
     )
     async def create_published_link(
-        self, call: Call, path: WorkspacePath, body: CreatePublishedLinkInput
+        self, call: contract.Call, path: WorkspacePath, body: CreatePublishedLinkInput
     ) -> PublishedLinkCreated:
         """Create a link."""
         caller = caller_of(call)
@@ -196,29 +181,31 @@ class PublicationOperations:
         schema = self._schema(ListedLink(link, None))
         return PublishedLinkCreated(**dict(schema), token=token, address=address)
 
-    @operation(
+    @contract.operation(
         id="listPublishedLinks",
         method="GET",
         path="/api/workspaces/{workspaceId}/publications",
         tag="publishing",
         summary="List the links of a workspace",
         description="Requires the owner, or an administrator of the workspace.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound,),
     )
     async def list_published_links(
-        self, call: Call, path: WorkspacePath, query: PageQuery
+        self, call: contract.Call, path: WorkspacePath, query: contract.PageQuery
     ) -> PublishedLinkList:
         """Return a page of links."""
         workspace_id = await self._access.workspace(caller_of(call), path.workspace_id, "manage")
-        after = read_cursor(query.after, 1, identifier=0)
+        after = contract.read_cursor(query.after, 1, identifier=0)
         found = await self._links.list(
             workspace_id, None if after is None else str(after[0]), query.limit + 1
         )
-        page, following = split_page(found, query.limit, lambda each: (each.link.publication_id,))
+        page, following = contract.split_page(
+            found, query.limit, lambda each: (each.link.publication_id,)
+        )
         return PublishedLinkList(items=[self._schema(each) for each in page], next=following)
 
-    @operation(
+    @contract.operation(
         id="revokePublishedLink",
         method="DELETE",
         path="/api/workspaces/{workspaceId}/publications/{publicationId}",
@@ -226,11 +213,13 @@ class PublicationOperations:
         summary="Revoke a link",
         description="Requires the owner, or an administrator of the workspace. The link opens "
         "nothing from the next request of a reader on.",
-        security=Security.SESSION_OR_KEY,
+        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound,),
         finish_when_client_leaves=True,
     )
-    async def revoke_published_link(self, call: Call, path: PublicationPath) -> Removed:
+    async def revoke_published_link(
+        self, call: contract.Call, path: PublicationPath
+    ) -> contract.Removed:
         """Revoke a link."""
         workspace_id = await self._access.workspace(caller_of(call), path.workspace_id, "manage")
         await self._links.revoke(
@@ -239,7 +228,7 @@ class PublicationOperations:
             actor=caller_of(call).account_id,
             client=call.client,
         )
-        return REMOVED
+        return contract.REMOVED
 
     def _checked(self, body: CreatePublishedLinkInput) -> tuple[str | None, int | None]:
         """Return the validated label and expiry. Raises `InvalidRequest`."""
@@ -252,7 +241,7 @@ class PublicationOperations:
                 errors.append(("/label", str(error)))
         if body.password is not None and (fault := password_fault(body.password)):
             errors.append(("/password", fault))
-        expires = None if body.expires_at is None else milliseconds_of(body.expires_at)
+        expires = None if body.expires_at is None else contract.milliseconds_of(body.expires_at)
         if expires is not None and expires <= milliseconds(self._now()):
             errors.append(("/expiresAt", "Give a time in the future, or omit it."))
         if errors:
@@ -267,12 +256,12 @@ class PublicationOperations:
             id=link.publication_id,
             target=PublishedTarget(kind=target.kind, file_id=target.file_id, path=target.path),
             label=link.label,
-            expires_at=None if link.expires_at is None else timestamp(link.expires_at),
+            expires_at=None if link.expires_at is None else contract.timestamp(link.expires_at),
             has_password=link.password is not None,
             openings=link.openings,
             state=state,
             obstacle=obstacle if state == "live" else None,
-            created_at=timestamp(link.created_at),
+            created_at=contract.timestamp(link.created_at),
             created_by=link.created_by,
         )
 

@@ -18,14 +18,9 @@ from octavo.features.publishing.rules import LONGEST_NOTE, Reason
 from octavo.features.publishing.views import PublishedPages
 from octavo.features.usage.api import MeteredChunks
 from octavo.features.usage.meter import UsageMeter
+from octavo.http import contract
 from octavo.http.blob_stream import content_disposition, open_blob, require_blob
 from octavo.http.conditional import IfNoneMatch
-from octavo.http.contract.bodies import form_body
-from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import IN_PATH, ContractModel
-from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.reply import HtmlPage, NoBytes, NotModified, Stream
-from octavo.http.contract.security_headers import READING_HEADERS
 from octavo.model.etag import entity_tag
 from octavo.model.files.image import MEDIA_TYPES
 from octavo.model.usage import Amount, DownloadLimitReached, WriteLimitReached
@@ -52,7 +47,7 @@ class PublishedRefusal(NotFound):
         super().__init__("This link opens no such image.")
 
 
-class TokenPath(ContractModel):
+class TokenPath(contract.Model):
     """A link, by its token."""
 
     token: str
@@ -62,11 +57,11 @@ class TokenPath(ContractModel):
 class PublishedImagePath(TokenPath):
     """A revision of an image."""
 
-    file_id: Annotated[FileId, IN_PATH]
-    revision_id: Annotated[RevisionId, IN_PATH]
+    file_id: Annotated[FileId, contract.IN_PATH]
+    revision_id: Annotated[RevisionId, contract.IN_PATH]
 
 
-class ReadingQuery(ContractModel):
+class ReadingQuery(contract.Model):
     """What is read; parameters that other sites add to links are ignored."""
 
     model_config = ConfigDict(extra="ignore")
@@ -77,7 +72,7 @@ class ReadingQuery(ContractModel):
     """The reading ticket of a link that was opened."""
 
 
-class OpeningQuery(ContractModel):
+class OpeningQuery(contract.Model):
     """What is read after the link is opened."""
 
     model_config = ConfigDict(extra="ignore")
@@ -93,14 +88,14 @@ class PublishedImageQuery(ReadingQuery):
     """The note that shows it; without it, any note of the link."""
 
 
-class PublishedPasswordFormInput(ContractModel):
+class PublishedPasswordFormInput(contract.Model):
     """The form that opens a link."""
 
     password: str = Field(default="", repr=False)
     """Empty for a link without one."""
 
 
-class LinkReportInput(ContractModel):
+class LinkReportInput(contract.Model):
     """The form that reports a link."""
 
     reason: Reason
@@ -133,7 +128,7 @@ class PublishedOperations:
         self._blobs = blobs
         self._meter = meter
 
-    @operation(
+    @contract.operation(
         id="getPublishedPage",
         method="GET",
         path="/published/{token}",
@@ -141,20 +136,20 @@ class PublishedOperations:
         summary="Read a published note, or the list of a published folder",
         description="A token that opens nothing, or nothing without a password, gets the page with "
         "the form that opens a link, always the same.",
-        security=Security.NONE,
+        security=contract.Security.NONE,
         headers=_HEADERS,
-        page_headers=READING_HEADERS,
+        page_headers=contract.READING_HEADERS,
         time=RENDER_SECONDS,
     )
     async def get_published_page(
-        self, call: Call, path: TokenPath, query: ReadingQuery
-    ) -> HtmlPage:
+        self, call: contract.Call, path: TokenPath, query: ReadingQuery
+    ) -> contract.HtmlPage:
         """Return a page."""
         counted = call.method != "HEAD"
         page = await self._reading.page(path.token, query.note, query.ticket, counted=counted)
-        return HtmlPage(page, (_NOT_STORED,))
+        return contract.HtmlPage(page, (_NOT_STORED,))
 
-    @operation(
+    @contract.operation(
         id="openPublishedPage",
         method="POST",
         path="/published/{token}",
@@ -163,25 +158,25 @@ class PublishedOperations:
         description="The right password gives the page, with a ticket in every address on it; "
         "anything else the same page as before. A link without a password takes an empty one; if "
         "its openings are limited, this is an opening.",
-        security=Security.NONE,
+        security=contract.Security.NONE,
         headers=_HEADERS,
-        page_headers=READING_HEADERS,
-        body=form_body(PublishedPasswordFormInput, limit=_LONGEST_PASSWORD_FORM),
+        page_headers=contract.READING_HEADERS,
+        body=contract.form_body(PublishedPasswordFormInput, limit=_LONGEST_PASSWORD_FORM),
         rate=ROUTE,
         time=RENDER_SECONDS,
     )
     async def open_published_page(
         self,
-        call: Call,
+        call: contract.Call,
         path: TokenPath,
         query: OpeningQuery,
         body: PublishedPasswordFormInput,
-    ) -> HtmlPage:
+    ) -> contract.HtmlPage:
         """Return a page."""
         page = await self._reading.open(path.token, query.note, body.password)
-        return HtmlPage(page, (_NOT_STORED,))
+        return contract.HtmlPage(page, (_NOT_STORED,))
 
-    @operation(
+    @contract.operation(
         id="getPublishedAttachment",
         method="GET",
         path="/published/{token}/attachments/{fileId}/{revisionId}",
@@ -190,7 +185,7 @@ class PublishedOperations:
         description="Each request proves anew that the link opens a note which shows this revision "
         "of the image. It is sent without personal metadata, such as place, time and camera; its "
         "pixels, orientation and colours stay.",
-        security=Security.NONE,
+        security=contract.Security.NONE,
         headers={
             "cache-control": "Shared caches keep nothing, and others ask again each time.",
             "content-disposition": "The file name; browsers show the image.",
@@ -204,11 +199,11 @@ class PublishedOperations:
     )
     async def get_published_attachment(
         self,
-        call: Call,
+        call: contract.Call,
         path: PublishedImagePath,
         query: PublishedImageQuery,
         headers: IfNoneMatch,
-    ) -> Stream | NotModified:
+    ) -> contract.Stream | contract.NotModified:
         """Return an image."""
         file_id, revision_id = path.file_id, path.revision_id
         found = await self._reading.image(
@@ -226,7 +221,7 @@ class PublishedOperations:
             if owner is not None:
                 await self._meter.check(owner, amount)
             if headers.names(opaque):
-                return NotModified((tag, _REVALIDATED))
+                return contract.NotModified((tag, _REVALIDATED))
             name = found.revision.path.rpartition("/")[2]
             sent = (
                 tag,
@@ -236,48 +231,48 @@ class PublishedOperations:
             )
             if call.method == "HEAD":
                 await require_blob(self._blobs, key)
-                return Stream(NoBytes(), media_type, size, sent)
+                return contract.Stream(contract.NoBytes(), media_type, size, sent)
             chunks = await open_blob(self._blobs, key, 0, size)
             if owner is None:
-                return Stream(chunks, media_type, size, sent)
+                return contract.Stream(chunks, media_type, size, sent)
             transfer = await self._meter.hold(owner, amount)
             metered = MeteredChunks(chunks, transfer)
-            return Stream(metered, media_type, size, sent)
+            return contract.Stream(metered, media_type, size, sent)
         except DownloadLimitReached:
             raise PublishedRefusal from None
 
-    @operation(
+    @contract.operation(
         id="getReportPage",
         method="GET",
         path="/published/{token}/report",
         tag="published",
         summary="Show the form to report a link",
         description="The same page for every token.",
-        security=Security.NONE,
+        security=contract.Security.NONE,
         headers=_HEADERS,
-        page_headers=READING_HEADERS,
+        page_headers=contract.READING_HEADERS,
     )
-    async def get_report_page(self, call: Call, path: TokenPath) -> HtmlPage:
+    async def get_report_page(self, call: contract.Call, path: TokenPath) -> contract.HtmlPage:
         """Return the form."""
-        return HtmlPage((await self._pages()).report().encode(), (_NOT_STORED,))
+        return contract.HtmlPage((await self._pages()).report().encode(), (_NOT_STORED,))
 
-    @operation(
+    @contract.operation(
         id="reportPublishedLink",
         method="POST",
         path="/published/{token}/report",
         tag="published",
         summary="Report a link to the administrators of the installation",
         description="The response is the same for every token.",
-        security=Security.NONE,
+        security=contract.Security.NONE,
         headers=_HEADERS,
-        page_headers=READING_HEADERS,
-        body=form_body(LinkReportInput, limit=_LONGEST_REPORT),
+        page_headers=contract.READING_HEADERS,
+        body=contract.form_body(LinkReportInput, limit=_LONGEST_REPORT),
         rate=REPORTS,
         finish_when_client_leaves=True,
     )
     async def report_published_link(
-        self, call: Call, path: TokenPath, body: LinkReportInput
-    ) -> HtmlPage:
+        self, call: contract.Call, path: TokenPath, body: LinkReportInput
+    ) -> contract.HtmlPage:
         """Store a report."""
         # Browsers send line ends as two characters.
         note = body.note.replace("\r\n", "\n").strip()
@@ -287,4 +282,4 @@ class PublishedOperations:
         if "\0" in note:
             raise InvalidRequest(errors=[("/note", "The text contains a NUL.")])
         await self._reports.submit(path.token, body.reason, note or None)
-        return HtmlPage((await self._pages()).reported().encode(), (_NOT_STORED,))
+        return contract.HtmlPage((await self._pages()).reported().encode(), (_NOT_STORED,))

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from octavo_rules.problems import Problem
 
 from octavo.features.publishing.views import PublishedPages
-from octavo.http.contract.application import ProblemHtml
+from octavo.http import contract
 from octavo.http.pages.form_errors import wait_of
 
 _WORDS: Mapping[int, tuple[str, str]] = {
@@ -39,7 +39,7 @@ _ADVICE: Mapping[str, str] = {
 }
 
 
-def reader_problems(pages: Callable[[], PublishedPages | None]) -> ProblemHtml:
+def reader_problems(pages: Callable[[], PublishedPages | None]) -> contract.ProblemHtml:
     """Return the function that shows problems to readers; ``pages`` returns None before it can."""
 
     def html_of(problem: Problem, request_id: str) -> bytes | None:

@@ -21,7 +21,7 @@ from octavo.features.publishing.api.publications import (
     PublishedTarget,
 )
 from octavo.features.publishing.rules import LONGEST_LABEL, MAX_OPENINGS, SHORTEST_PASSWORD
-from octavo.http.contract.contract_model import Removed
+from octavo.http import contract
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, redirect, show
@@ -178,7 +178,7 @@ def add_publication_pages(site: PageRegistry, now: Clock) -> None:
 
     @site.form(f"{_RULE}/<uuid:publication_id>/revoke")
     async def revoke(visitor: Visitor, workspace_id: str, publication_id: str) -> Response:
-        await visitor.api.send(Removed, "DELETE", f"{_api(workspace_id)}/{publication_id}")
+        await visitor.api.send(contract.Removed, "DELETE", f"{_api(workspace_id)}/{publication_id}")
         return redirect(f"{path_of(workspace_id)}/links", "link-revoked")
 
 

@@ -8,7 +8,7 @@ from quart import Response
 from octavo.features.administration.pages.administration import PLACE
 from octavo.features.publishing.api.link_reports import LinkReportList, LinkReportSchema
 from octavo.features.publishing.rules import REASONS
-from octavo.http.contract.contract_model import Removed
+from octavo.http import contract
 from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor
 from octavo.http.pages.responses import redirect, show
 
@@ -34,7 +34,7 @@ def add_report_pages(site: PageRegistry) -> None:
     @site.form(f"{_REPORTS}/<uuid:report_id>/dismiss", only)
     async def dismiss(visitor: Visitor, report_id: str) -> Response:
         try:
-            await visitor.api.send(Removed, "DELETE", f"{_API}/{report_id}")
+            await visitor.api.send(contract.Removed, "DELETE", f"{_API}/{report_id}")
         except NotFound:
             return redirect(_REPORTS, "report-closed")
         return redirect(_REPORTS, "report-dismissed")
@@ -62,7 +62,7 @@ def add_report_pages(site: PageRegistry) -> None:
     @site.form(f"{_REPORTS}/<uuid:report_id>/takedown", only)
     async def take_down(visitor: Visitor, report_id: str) -> Response:
         try:
-            await visitor.api.send(Removed, "POST", f"{_API}/{report_id}/takedown")
+            await visitor.api.send(contract.Removed, "POST", f"{_API}/{report_id}/takedown")
         except NotFound:
             return redirect(_REPORTS, "report-closed")
         return redirect(_REPORTS, "link-taken-down")

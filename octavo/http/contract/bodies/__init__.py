@@ -15,21 +15,3 @@ from octavo.http.contract.bodies.multipart import (
 )
 from octavo.http.contract.bodies.part_cutter import PartBounds
 from octavo.http.contract.bodies.raw_body import RawBody, raw_body
-
-__all__ = [
-    "BodyKind",
-    "BodyStream",
-    "ClientLeft",
-    "FormBody",
-    "JsonBody",
-    "MultipartBody",
-    "MultipartStream",
-    "Part",
-    "PartBounds",
-    "RawBody",
-    "declared_size",
-    "form_body",
-    "json_body",
-    "multipart_body",
-    "raw_body",
-]

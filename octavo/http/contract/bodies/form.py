@@ -20,7 +20,7 @@ from octavo.http.contract.bodies.media_type import in_utf8, parse_media_type
 
 M = TypeVar("M", bound=BaseModel)
 
-MEDIA_TYPE = "application/x-www-form-urlencoded"
+FORM_MEDIA_TYPE = "application/x-www-form-urlencoded"
 _LIST_TYPES = (list, tuple, set, frozenset)
 
 
@@ -54,7 +54,7 @@ class FormBody(Generic[M]):
         self.limit = limit
         self.fields = fields
         self.time = time
-        self.media_types = (MEDIA_TYPE,)
+        self.media_types = (FORM_MEDIA_TYPE,)
         self.schema = None
         self._validate = model.__pydantic_validator__.validate_python
         names = {
@@ -70,7 +70,7 @@ class FormBody(Generic[M]):
         """Return the form; raises as `BodyKind.read`."""
         declared, _ = body_head(headers, self.limit)
         media_type = parse_media_type(declared or b"")
-        if media_type is None or media_type.essence != MEDIA_TYPE or not in_utf8(media_type):
+        if media_type is None or media_type.essence != FORM_MEDIA_TYPE or not in_utf8(media_type):
             refuse_media_type(self.media_types)
         return self.parse(await whole_body(receive, self.limit))
 

@@ -20,7 +20,7 @@ from octavo.features.members.api.invitations import InvitationOperations
 from octavo.features.members.api.registrations import RegistrationOperations
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_responses import possible_problems
-from octavo.http.contract.openapi import document
+from octavo.http.contract.openapi import openapi_document
 from octavo.http.contract.operation import Locked, Security
 from octavo.service.registry import CONTRACT
 from tests.project.source import ROOT
@@ -225,7 +225,7 @@ def test_page_on_accounts_lists_what_a_locked_account_keeps() -> None:
     assert [name for name in kept if declared[name] is Locked.CONDITIONAL] == ["exportWorkspace"]
     paths = cast(
         Mapping[str, Mapping[str, Mapping[str, str]]],
-        document(CONTRACT, title="Octavo", version="1")["paths"],
+        openapi_document(CONTRACT, title="Octavo", version="1")["paths"],
     )
     published = {
         each["operationId"]: each["x-locked-account"]
@@ -237,5 +237,5 @@ def test_page_on_accounts_lists_what_a_locked_account_keeps() -> None:
 
 
 def test_document_of_the_operations_is_valid() -> None:
-    described = document(GROUPS, title="Octavo", version="1")
+    described = openapi_document(GROUPS, title="Octavo", version="1")
     OpenAPIV31SpecValidator(described).validate()

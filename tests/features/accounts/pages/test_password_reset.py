@@ -3,7 +3,7 @@
 from quart_trio import QuartTrio
 
 from octavo.features.accounts.pages.password_reset import add_password_reset_pages
-from octavo.http.contract.openapi import document
+from octavo.http.contract.openapi import openapi_document
 from octavo.service.pages import pages
 from tests.fakes.page_reader import (
     Installation,
@@ -91,7 +91,7 @@ async def test_used_link_leads_to_a_new_one(house: Installation) -> None:
 def without_mail() -> QuartTrio:
     return pages(
         api_document="/api/openapi.json",
-        contract=document([], title="Octavo", version="1"),
+        openapi=openapi_document([], title="Octavo", version="1"),
         features=[lambda site: add_password_reset_pages(site, closed)],
         perform=nobody,
         now=no_time,

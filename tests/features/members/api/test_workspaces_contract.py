@@ -16,7 +16,7 @@ from octavo.features.sync.api import SyncOperations
 from octavo.features.sync.notices import NoticeOperations
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_responses import possible_problems
-from octavo.http.contract.openapi import document
+from octavo.http.contract.openapi import openapi_document
 
 GROUPS = (
     WorkspaceOperations,
@@ -99,5 +99,5 @@ def test_operation_is_declared_as_specified(name: str, place: str, statuses: set
 
 
 def test_document_of_the_operations_is_valid() -> None:
-    described = document(GROUPS, title="Octavo", version="1")
+    described = openapi_document(GROUPS, title="Octavo", version="1")
     OpenAPIV31SpecValidator(described).validate()
