@@ -15,7 +15,7 @@ from antechamber import Limits, ServerOptions, raise_file_limit, serve
 from hypercorn.config import Config
 
 from benchmarks.servers import workloads
-from octavo.http.contract.request_log import request_log
+from octavo.http.contract.request_context import request_log
 
 BACKLOG = 2048
 LIMITS = Limits(

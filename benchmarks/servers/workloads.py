@@ -16,8 +16,8 @@ from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import IN_PATH, Model
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.request_log import RequestLog
-from octavo.http.pages.form_stamps import FormStamps
+from octavo.http.contract.request_context import RequestLog
+from octavo.http.pages.forms import FormStamps
 from octavo.log import Log, Sink
 from octavo.service.pages import pages
 

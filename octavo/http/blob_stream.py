@@ -1,4 +1,4 @@
-"""The bytes of a blob as the content of a response."""
+"""The bytes of a blob as the content of a response, and conditional reads (``if-none-match``)."""
 
 import logging
 import re
@@ -6,9 +6,36 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import ClassVar, Literal, NamedTuple
 from urllib.parse import quote
 
-from octavo_rules.problems import TEXT, DescribedHeader, NotFound, Problem
+from octavo_rules.problems import TEXT, DescribedHeader, InvalidRequest, NotFound, Problem
 
+from octavo.http import contract
+from octavo.http.file_schemas import KnownHeads
+from octavo.model.etag import parse_entity_tags
 from octavo.store.blobs import BlobKey, BlobMissing, BlobStore
+
+
+class IfNoneMatch(contract.HeaderModel):
+    """The versions that the client has."""
+
+    if_none_match: KnownHeads | None = None
+    """Entity tags, or ``*``: if one matches, the response is a 304 without content."""
+
+    def names(self, opaque: str) -> bool:
+        """Return whether the client has the version with the entity tag ``opaque``.
+
+        It has none without the header. Raises `InvalidRequest` for a header that is not a list of
+        entity tags.
+        """
+        if self.if_none_match is None:
+            return False
+        # As nearly every client sends it.
+        if self.if_none_match == f'"{opaque}"':
+            return True
+        try:
+            return parse_entity_tags(self.if_none_match).names_weakly(opaque)
+        except ValueError as error:
+            raise InvalidRequest(errors=[("/headers/if-none-match", f"This {error}.")]) from None
+
 
 # attr-char of RFC 8187 section 3.2.1, besides letters, digits and what quote() always keeps.
 _UNQUOTED = "!#$&+^`|"

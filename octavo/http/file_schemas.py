@@ -1,9 +1,15 @@
-"""The API form of files, revisions, changes and feed entries."""
+"""The API form of files, revisions, changes and feed entries, and the fields of their requests.
+
+The limits of some fields are in the API document but enforced by the domain model: pydantic does
+not check them. The model refuses violations with specific codes, such as ``invalid_path``, where
+pydantic would cause ``invalid_request``.
+"""
 
 from typing import Annotated, Literal, cast
 
 from octavo_rules.documents.document import DocumentUpdate, StoredDocument
 from octavo_rules.identity import FileId, MutationId, WorkspaceId
+from octavo_rules.problems import Problem
 from octavo_rules.schemas import (
     ChangesetResult,
     FeedEntry,
@@ -15,13 +21,94 @@ from octavo_rules.schemas import (
     WorkspaceFile,
 )
 from octavo_rules.schemas import Workspace as WorkspaceSchema
+from pydantic import Field
 from pydantic_core import MISSING
 
 from octavo.http import contract
+from octavo.model.access.account import LONGEST as LONGEST_ADDRESS
+from octavo.model.files.path import LONGEST_PATH
 from octavo.model.files.receipt import FileOutcome, Receipt
 from octavo.model.files.revision import Revision
+from octavo.model.search.query import LONGEST_QUERY
 from octavo.model.workspace import Workspace
+from octavo.render.limits import LIMITS
 from octavo.store.queries.files import StoredFile
+
+_WITHOUT_NUL = "^[^\\u0000]*$"
+_ETAG = '(W/)?"[\\x21\\x23-\\x7e\\x80-\\uffff]*"'
+_ETAGS = f"[ \\t,]*{_ETAG}([ \\t]*,[ \\t,]*{_ETAG})*[ \\t,]*"
+
+PathText = Annotated[
+    str,
+    Field(
+        json_schema_extra={
+            "minLength": 1,
+            "maxLength": LONGEST_PATH,
+            "pattern": '^[^\\u0000-\\u001f\\u007f"*:<>?\\\\|]+$',
+        }
+    ),
+]
+"""The path of a file; at most 1024 bytes in UTF-8."""
+
+FolderPath = Annotated[str, Field(json_schema_extra={"pattern": _WITHOUT_NUL})]
+"""A folder, or a prefix of paths; empty for all."""
+
+MarkdownText = Annotated[
+    str, Field(json_schema_extra={"maxLength": LIMITS["length"], "pattern": _WITHOUT_NUL})
+]
+"""The text of a note; at most 2 MiB in UTF-8."""
+
+EmailAddress = Annotated[
+    str,
+    Field(
+        max_length=1_000,
+        json_schema_extra={"minLength": 3, "maxLength": LONGEST_ADDRESS, "format": "email"},
+    ),
+]
+"""The address of an account, in upper or lower case."""
+
+
+QueryText = Annotated[str, Field(json_schema_extra={"minLength": 1, "maxLength": LONGEST_QUERY})]
+"""A search query."""
+
+ExpectedHead = Annotated[str, Field(json_schema_extra={"pattern": f"^{_ETAGS}$"})]
+"""The header ``if-match``: entity tags (RFC 9110 section 13.1.1), without ``*``."""
+
+KnownHeads = Annotated[str, Field(json_schema_extra={"pattern": f"^[ \\t]*(\\*|{_ETAGS})[ \\t]*$"})]
+"""The header ``if-none-match``: entity tags, or ``*`` (RFC 9110 section 13.1.2)."""
+
+
+def label(longest: int) -> dict[str, int]:
+    """Return the limits of a label of at most ``longest`` characters, for ``json_schema_extra``."""
+    return {"minLength": 1, "maxLength": longest}
+
+
+VERSIONS = (1,)
+
+
+class UnsupportedProtocol(Problem):
+    """The request uses an unsupported version of the protocol."""
+
+    status, code = 400, "unsupported_protocol"
+    summary = "This version of the sync protocol is not supported."
+    remedy = "Get the supported versions from getSyncProtocol, and update the client."
+
+
+class SyncProtocol(contract.HeaderModel):
+    """The version of the sync protocol that the client uses."""
+
+    sync_protocol: (
+        Annotated[str, Field(json_schema_extra={"enum": [str(each) for each in VERSIONS]})] | None
+    ) = None
+    """A number; 1 if omitted."""
+
+
+def check_protocol(headers: SyncProtocol) -> None:
+    """Raise `UnsupportedProtocol` for an unsupported version."""
+    given = headers.sync_protocol
+    if given is not None and given not in map(str, VERSIONS):
+        served = ", ".join(map(str, VERSIONS))
+        raise UnsupportedProtocol(f"The supported versions of the sync protocol are {served}.")
 
 
 class WorkspacePath(contract.Model):

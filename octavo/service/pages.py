@@ -25,12 +25,11 @@ from octavo.access.ports import Clock, NewEntropy
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
 from octavo.http import contract
 from octavo.http.pages import API_REFERENCE
-from octavo.http.pages.form_stamps import FormStamps
-from octavo.http.pages.forms import FormConnection
-from octavo.http.pages.frame import add_frame, for_everybody
+from octavo.http.pages.forms import FormConnection, FormStamps
+from octavo.http.pages.frame import add_frame, for_everybody, forget_pages
+from octavo.http.pages.localized import accepts_gzip
 from octavo.http.pages.long_texts import add_long_texts
 from octavo.http.pages.page_registry import PageRegistry
-from octavo.http.pages.preferences import accepts_gzip
 from octavo.http.pages.reference import reference, spans
 from octavo.http.pages.refusals import as_problem, refusal
 from octavo.http.pages.responses import (
@@ -43,7 +42,6 @@ from octavo.http.pages.responses import (
     sign_in_first,
 )
 from octavo.http.pages.static_files import StaticFile, page_files
-from octavo.http.pages.templates import forget_pages
 from octavo.kernel import AddPages
 from octavo.model.etag import parse_entity_tags
 from octavo.templates import FOLDER

@@ -77,7 +77,7 @@ def _pages(
     service: Service, legal: Legal, openapi: Mapping[str, object], perform: contract.Perform
 ) -> ASGIApplication:
     # Quart takes a third of the time of the start.
-    from octavo.http.pages.form_stamps import FormStamps  # noqa: PLC0415
+    from octavo.http.pages.forms import FormStamps  # noqa: PLC0415
     from octavo.service.pages import pages  # noqa: PLC0415
 
     kernel, features = service.kernel, service.features

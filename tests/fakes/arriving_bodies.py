@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from antechamber.asgi import Event, Receive
 from hypothesis import strategies as st
 
-from octavo.http.contract.bodies.body_reader import Headers
+from octavo.http.contract.bodies.body import Headers
 
 JSON: Headers = [(b"content-type", b"application/json")]
 

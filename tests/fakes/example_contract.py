@@ -10,11 +10,10 @@ from octavo_rules.problems import NotFound, NotSignedIn, Problem, RateLimited
 
 from octavo.http.contract.application import Application
 from octavo.http.contract.bodies import json_body
-from octavo.http.contract.call import Call
+from octavo.http.contract.call import Call, NotModified, Reply, Stream
 from octavo.http.contract.contract_model import IN_PATH, HeaderModel, Model
 from octavo.http.contract.operation import Locked, Security, operation
-from octavo.http.contract.reply import NotModified, Reply, Stream
-from octavo.http.contract.request_log import RequestRecord
+from octavo.http.contract.request_context import RequestRecord
 
 KNOWN = UUID("0190a0b0-0000-7000-8000-00000000000a")
 

@@ -24,7 +24,7 @@ from octavo.features.members.api.workspaces import WorkspaceOperations
 from octavo.features.sync.notices import PATH, NoticeOperations, NoticeSocket, NoticeStreams
 from octavo.http.contract.application import Application
 from octavo.http.contract.operation import Security
-from octavo.http.contract.request_log import RequestRecord
+from octavo.http.contract.request_context import RequestRecord
 from octavo.http.refusals import problem_of
 from octavo.store.queries.marks import cursor_of
 from octavo.ws.notice_stream import SUBPROTOCOL, changed_frame

@@ -28,7 +28,7 @@ from octavo.features.notes.pages.frame import NotePages
 from octavo.features.oauth.pages import add_connection_pages
 from octavo.features.publishing import pages as publishing
 from octavo.http.contract.openapi import openapi_document
-from octavo.http.pages.form_stamps import FormStamps
+from octavo.http.pages.forms import FormStamps
 from octavo.kernel import AddPages
 from octavo.model.access.account import Role
 from octavo.model.usage import NO_LIMITS, NOTHING, InstallationUsage, Month

@@ -28,7 +28,7 @@ from octavo.features.oauth.api.oauth import OAuthOperations
 from octavo.features.oauth.feature import OFF
 from octavo.http.contract.application import Application
 from octavo.http.contract.operation import Security
-from octavo.http.contract.request_log import RequestRecord
+from octavo.http.contract.request_context import RequestRecord
 from octavo.http.refusals import problem_of
 from octavo.model.access.access_limits import AccessLimits
 from octavo.model.access.account import Role

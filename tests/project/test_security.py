@@ -27,12 +27,12 @@ from octavo.features.oauth.public_fetch import SECONDS as DOCUMENT_SECONDS
 from octavo.features.publishing.rules import TOKEN_BYTES
 from octavo.features.publishing.signing import TICKET_SECONDS
 from octavo.features.publishing.sql.link_reports import MAX_OPEN
+from octavo.http.callers import cleared_cookie
 from octavo.http.contract.endpoint import AUTHENTICATED_SECONDS
-from octavo.http.contract.security_headers import API_HEADERS, PAGE_HEADERS
+from octavo.http.contract.prepared_response import API_HEADERS, PAGE_HEADERS
 from octavo.http.pages.forms import LONGEST_SMALL, MOST_FIELDS
 from octavo.http.pages.localized import LOCALES
-from octavo.http.pages.messages import message_cookie
-from octavo.http.session_cookie import cleared_cookie
+from octavo.http.pages.responses import message_cookie
 from octavo.model.access import token
 from octavo.model.access.rate import Rate
 from octavo.render.html_writer import MAX_DEPTH

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from octavo.http.contract.bodies.raw_body import BYTES
+from octavo.http.contract.bodies.body import BYTES
 from octavo.service.registry import contract_document
 
 Json = dict[str, Any]

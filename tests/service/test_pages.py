@@ -19,8 +19,8 @@ from quart.typing import TestAppProtocol as Running
 from quart_trio import QuartTrio
 
 from octavo.http.contract.openapi import openapi_document
-from octavo.http.contract.security_headers import PAGE_HEADERS
-from octavo.http.pages.resubmission import Resubmissions
+from octavo.http.contract.prepared_response import PAGE_HEADERS
+from octavo.http.pages.kept_forms import Resubmissions
 from octavo.http.pages.static_files import shortened, static_file, style_sheet
 from octavo.model.usage import DownloadLimitReached
 from octavo.service.health import ServiceOperations

@@ -16,7 +16,7 @@ from antechamber.listener import open_listener
 
 from octavo.access import entropy
 from octavo.http.contract.application import Application
-from octavo.http.contract.request_log import RequestRecord
+from octavo.http.contract.request_context import RequestRecord
 from octavo.log import Log, Sink
 from octavo.service import running
 from octavo.service.health import Readiness, ServiceOperations

@@ -28,7 +28,7 @@ from octavo.features.links.reading import link_sources
 from octavo.features.members.invitations import Invitations
 from octavo.features.members.members import Members
 from octavo.features.sync.notices import CHECKED_EVERY, PATH, NoticeSocket, StreamCaller
-from octavo.http.contract.request_log import RequestRecord
+from octavo.http.contract.request_context import RequestRecord
 from octavo.service.components import relay_notifications
 from octavo.store import StoreUnavailable
 from octavo.store.queries.marks import cursor_of

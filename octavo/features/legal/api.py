@@ -7,7 +7,7 @@ from octavo_rules.problems import Header, NotFound
 
 from octavo.features.legal.rules import DocumentName, LegalDocuments
 from octavo.http import contract
-from octavo.http.conditional import IfNoneMatch
+from octavo.http.blob_stream import IfNoneMatch
 from octavo.model.access.account import Consent, Versions
 from octavo.model.etag import entity_tag
 

@@ -17,8 +17,7 @@ from octavo.features.search.sql.searching import workspaces_of
 from octavo.features.usage.api import METERED, Metering
 from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.fields import FolderPath, QueryText
-from octavo.http.file_schemas import WorkspacePath
+from octavo.http.file_schemas import FolderPath, QueryText, WorkspacePath
 from octavo.model.search.query import HeadFilter, InvalidQuery, Query, parse_query
 from octavo.model.usage import Amount
 from octavo.store import Store

@@ -14,8 +14,14 @@ from octavo.features.sync.sql import folder_feed
 from octavo.features.usage.api import METERED, Metering, amount_of_texts
 from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.file_schemas import WorkspacePath, feed_entry
-from octavo.http.sync_protocol import VERSIONS, SyncProtocol, UnsupportedProtocol, check_protocol
+from octavo.http.file_schemas import (
+    VERSIONS,
+    SyncProtocol,
+    UnsupportedProtocol,
+    WorkspacePath,
+    check_protocol,
+    feed_entry,
+)
 from octavo.model.files.confinement import Confinement
 from octavo.store import Store
 from octavo.store.queries.changesets import WorkspaceGone

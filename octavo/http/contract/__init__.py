@@ -5,22 +5,34 @@ Operations, pages and the service use it as `contract.operation`, `contract.Call
 
 from octavo.http.contract.application import Application, ProblemHtml, report_refusal
 from octavo.http.contract.assembly import contract_of, served_operations_of
-from octavo.http.contract.bodies.body_kind import check_closed
-from octavo.http.contract.bodies.body_reader import (
+from octavo.http.contract.bodies.body import (
+    BYTES,
     BodyStream,
     ClientLeft,
     Headers,
     body_head,
+    check_closed,
     declared_size,
+    parse_media_type,
+    raw_body,
     whole_body,
 )
 from octavo.http.contract.bodies.form import FORM_MEDIA_TYPE, form_body, parse_form
 from octavo.http.contract.bodies.json_body import JsonBody, json_body
-from octavo.http.contract.bodies.media_type import parse_media_type
-from octavo.http.contract.bodies.multipart import MultipartStream, Part, multipart_body
-from octavo.http.contract.bodies.part_cutter import PartBounds
-from octavo.http.contract.bodies.raw_body import BYTES, raw_body
-from octavo.http.contract.call import Authenticator, Call, Principal, client_of
+from octavo.http.contract.bodies.multipart import MultipartStream, Part, PartBounds, multipart_body
+from octavo.http.contract.call import (
+    Authenticator,
+    Call,
+    EncodedJson,
+    HtmlPage,
+    NoBytes,
+    NotModified,
+    Principal,
+    Reply,
+    Stream,
+    client_of,
+    encoded_json,
+)
 from octavo.http.contract.contract_model import (
     IN_PATH,
     LATEST,
@@ -49,8 +61,8 @@ from octavo.http.contract.in_process import (
     api_as,
     typed,
 )
-from octavo.http.contract.memory_budget import COUNTED, MemoryBudget
-from octavo.http.contract.openapi import Example, openapi_document
+from octavo.http.contract.memory_budget import COUNTED, MemoryBudget, Reservation, reservation_of
+from octavo.http.contract.openapi import Example, Json, openapi_document
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.paging import (
     IN_DIGITS,
@@ -62,20 +74,17 @@ from octavo.http.contract.paging import (
     split_page,
 )
 from octavo.http.contract.parameters import require_no_query
-from octavo.http.contract.prepared_response import WEBSOCKET_EVENTS, prepared_problem
-from octavo.http.contract.renewed_time import RenewedTime
-from octavo.http.contract.reply import (
-    EncodedJson,
-    HtmlPage,
-    NoBytes,
-    NotModified,
-    Reply,
-    Stream,
-    encoded_json,
+from octavo.http.contract.prepared_response import (
+    PAGE_HEADERS,
+    READING_HEADERS,
+    WEBSOCKET_EVENTS,
+    prepared_problem,
 )
-from octavo.http.contract.request_context import RequestContext
-from octavo.http.contract.request_log import RequestLog, RequestRecord, request_log
-from octavo.http.contract.reservation import Reservation, reservation_of
-from octavo.http.contract.schemas import Json
-from octavo.http.contract.security_headers import PAGE_HEADERS, READING_HEADERS
+from octavo.http.contract.renewed_time import RenewedTime
+from octavo.http.contract.request_context import (
+    RequestContext,
+    RequestLog,
+    RequestRecord,
+    request_log,
+)
 from octavo.http.contract.slices import converted

@@ -35,7 +35,7 @@ from octavo.http.contract.call import Authenticator, Call, Principal, RateLimite
 from octavo.http.contract.declared_responses import UndeclaredResponseError
 from octavo.http.contract.endpoint import Endpoint, FailureProblem
 from octavo.http.contract.error_format import ErrorFormat
-from octavo.http.contract.memory_budget import MemoryBudget
+from octavo.http.contract.memory_budget import MemoryBudget, Reservation, with_reservation
 from octavo.http.contract.operation import ContractError, Operation, Security
 from octavo.http.contract.prepared_response import (
     WEBSOCKET_EVENTS,
@@ -46,9 +46,7 @@ from octavo.http.contract.prepared_response import (
     prepared_problem,
     problem_page,
 )
-from octavo.http.contract.request_context import RequestContext
-from octavo.http.contract.request_log import RequestLog
-from octavo.http.contract.reservation import Reservation, with_reservation
+from octavo.http.contract.request_context import RequestContext, RequestLog
 from octavo.http.contract.router import Resource, Router
 
 

@@ -16,24 +16,30 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, SchemaSerializer
 
 from octavo.http.contract.bodies import ClientLeft, declared_size
-from octavo.http.contract.bodies.counted_body import CountedBody
-from octavo.http.contract.call import Authenticator, Call, Principal, RateLimiter
-from octavo.http.contract.declared_responses import DeclaredResponses
-from octavo.http.contract.memory_budget import COUNTED, STEP, MemoryBudget
-from octavo.http.contract.operation import Locked, Operation, Security
-from octavo.http.contract.parameters import Parameters
-from octavo.http.contract.prepared_response import NOT_STORED, PreparedResponse
-from octavo.http.contract.renewed_time import RenewedTime
-from octavo.http.contract.reply import (
+from octavo.http.contract.call import (
+    Authenticator,
+    Call,
     EncodedJson,
     HtmlPage,
     NotModified,
+    Principal,
+    RateLimiter,
     Reply,
     Stream,
     encoded_json,
 )
-from octavo.http.contract.reservation import reservation_of
-from octavo.http.contract.security_headers import API_HEADERS
+from octavo.http.contract.declared_responses import DeclaredResponses
+from octavo.http.contract.memory_budget import (
+    COUNTED,
+    STEP,
+    CountedBody,
+    MemoryBudget,
+    reservation_of,
+)
+from octavo.http.contract.operation import Locked, Operation, Security
+from octavo.http.contract.parameters import Parameters
+from octavo.http.contract.prepared_response import API_HEADERS, NOT_STORED, PreparedResponse
+from octavo.http.contract.renewed_time import RenewedTime
 from octavo.http.contract.slices import encoded_in_slices
 
 _JSON: Header = (b"content-type", b"application/json")

@@ -13,8 +13,7 @@ from antechamber.asgi import Event, Receive, Scope
 from octavo_rules.problems import Header
 from pydantic_core import to_json
 
-from octavo.http.contract.call import Principal
-from octavo.http.contract.reply import Reply
+from octavo.http.contract.call import Principal, Reply
 from octavo.http.contract.slices import encoded_in_slices
 
 _PIECE = 256 * 1024

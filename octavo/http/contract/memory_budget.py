@@ -7,13 +7,19 @@ hold, while what they hold can be taken back: a body that has not arrived, a res
 been read.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from types import TracebackType
+from typing import TYPE_CHECKING, TypeVar
 
 import trio
+from antechamber.asgi import Event, Receive
 from antechamber.network_prefix import network_prefix
 from greenroom.fair_queue import FairQueue
 from octavo_rules.problems import ServerBusy
+
+from octavo.http.contract.bodies.body import BodyKind, Headers
 
 COUNTED = 64 * 1024
 """Size in bytes from which a request or a response counts. Smaller ones are limited by the number
@@ -50,7 +56,7 @@ class Hold:
 
     __slots__ = ("_budget", "_evict", "_network", "evicted", "progressed_at", "size")
 
-    def __init__(self, budget: "MemoryBudget", network: str, size: int) -> None:
+    def __init__(self, budget: MemoryBudget, network: str, size: int) -> None:
         self._budget = budget
         self._network = network
         self._evict: Callable[[], None] | None = None
@@ -114,7 +120,7 @@ class Hold:
         self.evicted = True
         evict()
 
-    def __enter__(self) -> "Hold":
+    def __enter__(self) -> Hold:
         return self
 
     def __exit__(
@@ -395,3 +401,150 @@ def _next_turn() -> float:
 def _stalled(holds: dict[Hold, None], now: float) -> Hold | None:
     oldest = min(holds, key=lambda hold: hold.progressed_at())
     return oldest if now - oldest.progressed_at() >= STALLED_SECONDS else None
+
+
+if TYPE_CHECKING:
+    from antechamber.asgi import Extension, Receive, Scope
+
+    from octavo.http.contract.bodies import BodyKind
+    from octavo.http.contract.bodies.body import Headers
+
+T = TypeVar("T")
+_MEMBER = "octavo.reservation"
+
+
+class CountedBody:
+    """The memory of one body, held until the block ends.
+
+    Args:
+        memory: the budget.
+        holder: whose memory it is.
+
+    Attributes:
+        hold: the memory.
+    """
+
+    def __init__(self, memory: MemoryBudget, holder: str | None) -> None:
+        self.hold = memory.reserve_unchecked(holder, 0)
+        self._progressed_at = trio.current_time()
+        self._progress = self._received = 0
+
+    async def read(self, body: BodyKind[T], headers: Headers, receive: Receive) -> T:
+        """Return the body, read from ``receive``; raises as `BodyKind.read`.
+
+        Raises `ServerBusy` when there is no room for a byte, and when the budget takes back what
+        has arrived. Cancellation loses the bytes read.
+        """
+
+        async def counted() -> Event:
+            event = await receive()
+            if event["type"] == "http.request":
+                self._count(len(event.get("body", b"")))
+            return event
+
+        with trio.CancelScope() as reading:
+            self.hold.permit_eviction(reading.cancel, lambda: self._progressed_at)
+            read = await body.read(headers, counted)
+            # From here on it makes progress.
+            self.hold.forbid_eviction()
+            return read
+        raise ServerBusy
+
+    def _count(self, size: int) -> None:
+        self._received += size
+        self.hold.grow(self._received)
+        self._progress += size
+        if self._progress >= COUNTED:
+            self._progress = 0
+            self._progressed_at = trio.current_time()
+
+    def __enter__(self) -> CountedBody:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.hold.release()
+
+
+class Reservation:
+    """Reserves memory for a request that the fallback serves, and for the operations it calls.
+
+    Args:
+        memory: the budget.
+        holder: whose memory it is: the client's address.
+
+    Attributes:
+        holder: the account, once it is known.
+        sending: whether the response is being sent.
+    """
+
+    __slots__ = ("_exchange", "_holds", "_memory", "holder", "sending")
+
+    def __init__(
+        self, memory: MemoryBudget, holder: str | None, exchange: Extension | None = None
+    ) -> None:
+        self._memory = memory
+        self._exchange = exchange
+        self._holds: list[Hold] = []
+        self.holder = holder
+        self.sending = False
+
+    async def reserve(self, size: int) -> None:
+        """Reserve ``size`` more bytes; few are not counted. Raises `ServerBusy` without room.
+
+        Waits for room for a moment, unless it has reserved some already: those that hold memory
+        could wait for each other. Cancelling reserves nothing.
+        """
+        if size < COUNTED:
+            return
+        if own := self.size:
+            self.keep(self._memory.hold(self.holder, size, own=own))
+        else:
+            self.keep(await self._memory.wait_briefly(self.holder, size))
+
+    async def read(self, body: BodyKind[T], headers: Headers, receive: Receive) -> T:
+        """Return a body, whose bytes are reserved as they arrive; raises as `CountedBody.read`."""
+        counted = CountedBody(self._memory, self.holder)
+        self._holds.append(counted.hold)
+        return await counted.read(body, headers, receive)
+
+    def keep(self, hold: Hold) -> None:
+        """Hold the memory of an operation that was called until the response was sent."""
+        self._holds.append(hold)
+        if self.sending:
+            self._permit_eviction(hold)
+
+    def send(self) -> None:
+        """Let the budget cut the response off from now on, to take its memory back."""
+        self.sending = True
+        for hold in self._holds:
+            self._permit_eviction(hold)
+
+    def release(self) -> None:
+        """Release everything. Further calls have no effect."""
+        while self._holds:
+            self._holds.pop().release()
+
+    def _permit_eviction(self, hold: Hold) -> None:
+        if self._exchange is not None and hold.size:
+            hold.permit_eviction(self._exchange.abort, self._exchange.progressed_at)
+
+    @property
+    def size(self) -> int:
+        """The bytes that are reserved."""
+        return sum(hold.size for hold in self._holds)
+
+
+def with_reservation(scope: Scope, reservation: Reservation) -> Scope:
+    """Return ``scope`` with the reservation of its request."""
+    return {**scope, _MEMBER: reservation}
+
+
+def reservation_of(scope: Scope) -> Reservation | None:
+    """Return the reservation of the request that ``scope`` is part of; None for an operation."""
+    found: Reservation | None = scope.get(_MEMBER)
+    return found

@@ -29,7 +29,7 @@ from pydantic import BaseModel
 from octavo.http.contract.bodies import BodyKind
 from octavo.http.contract.call import Call
 from octavo.http.contract.error_format import ErrorFormat
-from octavo.http.contract.security_headers import PAGE_HEADERS, Headers
+from octavo.http.contract.prepared_response import PAGE_HEADERS, Headers
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 

@@ -13,7 +13,7 @@ from urllib.parse import unquote_plus
 from octavo_rules.problems import Header, InvalidRequest
 from pydantic import BaseModel, ValidationError
 
-from octavo.http.contract.bodies.faults import MAX_LISTED, pointer
+from octavo.http.contract.bodies.body import MAX_LISTED, pointer
 from octavo.http.contract.contract_model import NO_IDENTIFIER
 from octavo.http.contract.operation import Operation
 from octavo.http.contract.router import parameters_of

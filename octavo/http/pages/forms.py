@@ -4,7 +4,7 @@ Quart would keep a body of any size, and parse any number of fields. The connect
 the body of a form to its handler, which checks first where the form comes from, and who sent it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from io import BytesIO
 from sys import getsizeof
@@ -13,12 +13,60 @@ from typing import BinaryIO, cast
 import trio
 from antechamber.asgi import Event, Receive, Scope, extension_of
 from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable
+from octavo_rules.identity import AccountId, WorkspaceId
 from octavo_rules.problems import BodyTooLarge, Forbidden, InvalidRequest
 from quart.wrappers import Request
 from quart_trio.asgi import TrioASGIHTTPConnection
 
+from octavo.access.ports import Clock, milliseconds
 from octavo.http import contract
+from octavo.http.refusals import failures_as_problems
+from octavo.model.access.form_stamp import FormStamp, signed_stamp, valid_stamp
 from octavo.model.image_limits import MAX_BYTES
+
+FormSecret = Callable[[], Awaitable[bytes]]
+"""Returns the secret of the installation by which stamps are signed. Raises `StoreUnavailable`."""
+
+
+class FormStamps:
+    """Makes and reads stamps.
+
+    Args:
+        secret: returns the secret.
+        now: the clock, in seconds of Unix time.
+        session_seconds: the longest life of a session.
+    """
+
+    def __init__(self, secret: FormSecret, *, now: Clock, session_seconds: float) -> None:
+        self._get_secret = secret
+        self._now = now
+        self._session_seconds = session_seconds
+        self._secret: bytes | None = None
+
+    async def load(self) -> bytes:
+        """Return the secret, read once. Raises the problem of a database that is away."""
+        if self._secret is None:
+            with failures_as_problems():
+                self._secret = await self._get_secret()
+        return self._secret
+
+    @property
+    def loaded(self) -> bool:
+        """Whether stamps can be made."""
+        return self._secret is not None
+
+    def stamp(self, account_id: str, workspace_id: str) -> str:
+        """Return a stamp for a form that is made now. The secret must have been loaded."""
+        assert self._secret is not None
+        made_at = milliseconds(self._now())
+        stamp = FormStamp(AccountId(account_id), WorkspaceId(workspace_id), made_at)
+        return signed_stamp(stamp, self._secret)
+
+    async def read(self, text: str) -> FormStamp | None:
+        """Return a valid stamp; None for anything else. Raises the same errors as `load`."""
+        now = milliseconds(self._now())
+        return valid_stamp(text, await self.load(), now, self._session_seconds)
+
 
 MOST_FIELDS = 200
 """Fields of a form."""

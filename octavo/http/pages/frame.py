@@ -1,11 +1,18 @@
-"""What the templates of all pages use: the account, the message, times and sizes."""
+"""The templates of pages, and what all of them use: the account, the message, times and sizes.
 
-from collections.abc import Sequence
+A macro refers to the context in which it was defined, and the context to its macros. What a page
+shows, such as the text of a long note, would stay in memory until the garbage collector searches
+all objects, which is rare in a server. So templates keep nothing of a page once it is rendered.
+"""
+
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from datetime import datetime
-from typing import cast
+from typing import Any, cast
 
+import jinja2
 from antechamber.asgi import Scope
 from babel import Locale
+from jinja2.runtime import Context
 from octavo_rules.problems import Header
 from quart import Response, g, request
 from quart_trio import QuartTrio
@@ -13,10 +20,44 @@ from quart_trio import QuartTrio
 from octavo.access.ports import Clock
 from octavo.features.accounts.api.account import AccountSchema
 from octavo.features.accounts.pages.usage import advised
-from octavo.http.pages.localized import When, device_name, number, size, when
-from octavo.http.pages.messages import cleared_message, has_message, message_of
-from octavo.http.pages.preferences import preferred_locale
+from octavo.http.pages.localized import When, device_name, number, preferred_locale, size, when
+from octavo.http.pages.responses import cleared_message, has_message, message_of
 from octavo.model.workspace import grants, may_change_role
+
+_CONTEXTS = "contexts_of_this_page"
+
+
+class _Context(Context):
+    def __init__(
+        self,
+        environment: jinja2.Environment,
+        parent: dict[str, Any],
+        name: str | None,
+        blocks: dict[str, Callable[[Context], Iterator[str]]],
+        globals: MutableMapping[str, Any] | None = None,  # noqa: A002  # passed by this name
+    ) -> None:
+        super().__init__(environment, parent, name, blocks, globals)
+        # Those of blocks and of included templates take the variables over.
+        contexts = parent.get(_CONTEXTS)
+        if contexts is not None:
+            contexts.append(self)
+
+
+class _Template(jinja2.Template):
+    def render(self, *args: Any, **kwargs: Any) -> str:  # noqa: ANN401  # any variables
+        contexts: list[Context] = []
+        try:
+            return super().render(*args, **kwargs, **{_CONTEXTS: contexts})
+        finally:
+            for context in contexts:
+                context.parent.clear()
+                context.vars.clear()
+
+
+def forget_pages(environment: jinja2.Environment) -> None:
+    """Let the templates of ``environment``, of which none is loaded yet, keep nothing of a page."""
+    environment.template_class = _Template
+    environment.context_class = _Context
 
 
 def add_frame(app: QuartTrio, now: Clock) -> None:

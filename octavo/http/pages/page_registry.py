@@ -34,13 +34,26 @@ from quart_trio import QuartTrio
 from octavo.access.ports import NewEntropy
 from octavo.features.accounts.api.account import AccountSchema
 from octavo.http import contract
-from octavo.http.pages.form_stamps import FormStamps
-from octavo.http.pages.forms import NO_FORM, Form, FormUnreadable, OldForm, SentFile, SentForm
-from octavo.http.pages.kept_forms import STAMP, fields_to_keep, go_on, not_saved, sign_in_again
+from octavo.http.callers import session_token
+from octavo.http.pages.forms import (
+    NO_FORM,
+    Form,
+    FormStamps,
+    FormUnreadable,
+    OldForm,
+    SentFile,
+    SentForm,
+)
+from octavo.http.pages.kept_forms import (
+    STAMP,
+    Resubmissions,
+    fields_to_keep,
+    go_on,
+    not_saved,
+    sign_in_again,
+)
 from octavo.http.pages.long_texts import is_long, reservation
-from octavo.http.pages.resubmission import Resubmissions
 from octavo.http.pages.uploads import open_upload
-from octavo.http.session_cookie import session_token
 
 TOKEN = "token-of-form"
 """The hidden field with the value that only pages of the session contain."""

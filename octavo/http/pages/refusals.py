@@ -23,7 +23,7 @@ from werkzeug.exceptions import MethodNotAllowed as NotOfThisMethod
 
 from octavo.http import contract
 from octavo.http.pages.forms import FormUnreadable
-from octavo.http.pages.preferences import prefers_document
+from octavo.http.pages.localized import prefers_document
 from octavo.http.pages.responses import HOME, page_of_form, show
 from octavo.http.pages.workspace_paths import LIST
 

@@ -9,7 +9,7 @@ from octavo.features.legal.document_pages import legal_pages
 from octavo.features.legal.rules import DocumentName, LegalDocument, LegalDocuments
 from octavo.http.contract.application import Application
 from octavo.http.contract.openapi import openapi_document
-from octavo.http.contract.security_headers import PAGE_HEADERS
+from octavo.http.contract.prepared_response import PAGE_HEADERS
 from tests.fakes.asgi_client import Response, ask
 
 LEGAL = LegalDocuments(

@@ -6,10 +6,9 @@ import pytest
 import trio
 from octavo_rules.problems import InsufficientScope, NotFound
 
-from octavo.http.contract.prepared_response import BrokenContent
-from octavo.http.contract.reply import Reply
-from octavo.http.contract.request_log import RequestRecord
-from octavo.http.contract.security_headers import API_HEADERS
+from octavo.http.contract.call import Reply
+from octavo.http.contract.prepared_response import API_HEADERS, BrokenContent
+from octavo.http.contract.request_context import RequestRecord
 from tests.fakes.asgi_client import FakeExchange, Response, ask, ask_json, never, scope_of
 from tests.fakes.example_contract import KNOWN, Reader, Shelf, ShelfOperations, shelf_application
 

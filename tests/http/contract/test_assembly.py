@@ -9,11 +9,10 @@ from pydantic import BaseModel
 
 from octavo.http.contract.assembly import contract_of, operations_of
 from octavo.http.contract.bodies import json_body
-from octavo.http.contract.call import Call
+from octavo.http.contract.call import Call, HtmlPage, NotModified, Reply, Stream
 from octavo.http.contract.contract_model import IN_PATH, HeaderModel, Model
 from octavo.http.contract.declared_responses import derived_problems, possible_problems
 from octavo.http.contract.operation import ContractError, Locked, Operation, Security, operation
-from octavo.http.contract.reply import HtmlPage, NotModified, Reply, Stream
 from tests.fakes.declared_operations import group, only
 from tests.fakes.example_contract import NoteInput, NoteMade, PagePath, ShelfOperations, ShelfPath
 

@@ -9,11 +9,10 @@ from octavo_rules.problems import NotFound
 
 from octavo.http.contract.application import Application
 from octavo.http.contract.bodies import ClientLeft
-from octavo.http.contract.call import Call
+from octavo.http.contract.call import Call, HtmlPage, Reply, Stream, encoded_json
 from octavo.http.contract.declared_responses import UndeclaredResponseError
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.reply import HtmlPage, Reply, Stream, encoded_json
-from octavo.http.contract.security_headers import PAGE_HEADERS
+from octavo.http.contract.prepared_response import PAGE_HEADERS
 from tests.fakes.asgi_client import ask, ask_json
 from tests.fakes.example_contract import (
     KNOWN,

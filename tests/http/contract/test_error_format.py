@@ -6,12 +6,11 @@ import pytest
 from octavo_rules.problems import NotFound
 
 from octavo.http.contract.application import Application
-from octavo.http.contract.call import Call
+from octavo.http.contract.call import Call, Reply
 from octavo.http.contract.contract_model import Model
 from octavo.http.contract.error_format import MCP_ERROR, OAUTH_ERROR, RPC_MEMBER
 from octavo.http.contract.openapi import openapi_document
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.reply import Reply
 from tests.fakes.asgi_client import ask
 
 

@@ -9,7 +9,7 @@ from antechamber.rejection import ClientGone
 from octavo.http.contract.application import Application
 from octavo.http.contract.call import Call
 from octavo.http.contract.operation import ContractError, Security
-from octavo.http.contract.request_log import RequestRecord
+from octavo.http.contract.request_context import RequestRecord
 from tests.fakes.asgi_client import Response, ask, never, scope_of
 from tests.fakes.example_contract import ShelfOperations, shelf_application
 

@@ -12,12 +12,16 @@ from octavo_rules.problems import ServerBusy
 
 from octavo.http.contract.application import Application
 from octavo.http.contract.bodies import json_body
-from octavo.http.contract.call import Call
+from octavo.http.contract.call import Call, Stream
 from octavo.http.contract.contract_model import Model
-from octavo.http.contract.memory_budget import COUNTED, ROOM_SECONDS, STEP, MemoryBudget
+from octavo.http.contract.memory_budget import (
+    COUNTED,
+    ROOM_SECONDS,
+    STEP,
+    MemoryBudget,
+    Reservation,
+)
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.reply import Stream
-from octavo.http.contract.reservation import Reservation
 from tests.fakes.asgi_client import FakeExchange, Response, ask, never, scope_of
 
 CLIENT = "192.0.2.7"

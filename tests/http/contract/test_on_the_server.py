@@ -14,7 +14,7 @@ from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.openapi import openapi_document
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.request_log import RequestRecord
+from octavo.http.contract.request_context import RequestRecord
 from octavo.service.pages import pages
 from packages.antechamber.tests.http_server import serving
 from tests.fakes.example_contract import KNOWN, NoteInput, ShelfOperations, shelf_application

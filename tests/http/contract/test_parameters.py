@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from octavo.http.contract.bodies.faults import MAX_LISTED
+from octavo.http.contract.bodies.body import MAX_LISTED
 from octavo.http.contract.contract_model import IN_PATH
 from octavo.http.contract.parameters import read_query
 from tests.fakes.asgi_client import ask

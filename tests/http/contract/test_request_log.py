@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.http.contract.request_log import LONGEST_PATH, RequestRecord, loggable_path, request_log
+from octavo.http.contract.request_context import (
+    LONGEST_PATH,
+    RequestRecord,
+    loggable_path,
+    request_log,
+)
 from octavo.log import Log, Sink
 
 RECORD = RequestRecord(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from octavo.http.contract.security_headers import API_HEADERS, PAGE_HEADERS, Headers
+from octavo.http.contract.prepared_response import API_HEADERS, PAGE_HEADERS, Headers
 
 
 def policy(headers: Headers) -> dict[str, str]:

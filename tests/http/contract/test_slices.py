@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.http.contract import slices
+from octavo.http.contract.call import encoded_json
 from octavo.http.contract.contract_model import Model
-from octavo.http.contract.reply import encoded_json
 from octavo.http.contract.slices import SLICE_COUNT, SLICE_SIZE, converted, encoded_in_slices
 
 

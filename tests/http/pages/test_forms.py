@@ -16,8 +16,7 @@ from octavo_rules.problems import (
     UnsupportedMediaType,
 )
 
-from octavo.http.contract.memory_budget import MemoryBudget
-from octavo.http.contract.reservation import Reservation
+from octavo.http.contract.memory_budget import MemoryBudget, Reservation
 from octavo.http.pages.forms import (
     LONGEST_FORM,
     LONGEST_SMALL,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from octavo.http.pages.messages import (
+from octavo.http.pages.responses import (
     MESSAGES,
     cleared_message,
     has_message,

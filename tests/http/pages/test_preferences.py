@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from werkzeug.datastructures import Accept
 from werkzeug.http import parse_accept_header
 
-from octavo.http.pages import preferences
-from octavo.http.pages.preferences import (
+from octavo.http.pages import localized as preferences
+from octavo.http.pages.localized import (
     MOST_BYTES,
     MOST_MEMBERS,
     accepts_gzip,

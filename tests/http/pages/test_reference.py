@@ -12,10 +12,11 @@ from octavo.http.pages.reference import (
     Reference,
     RefusalEntry,
     Span,
+    TextPart,
     reference,
     spans,
+    type_of,
 )
-from octavo.http.pages.schema_text import TextPart, type_of
 from octavo.service.health import ServiceOperations
 from octavo.service.registry import contract_document
 from tests.fakes.example_contract import ShelfOperations

@@ -4,7 +4,7 @@ import pytest
 import trio
 import trio.testing
 
-from octavo.http.pages.resubmission import LOOK_SECONDS, REMEMBERED_SECONDS, Resubmissions
+from octavo.http.pages.kept_forms import LOOK_SECONDS, REMEMBERED_SECONDS, Resubmissions
 
 
 class Counted:

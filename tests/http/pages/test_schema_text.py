@@ -2,7 +2,7 @@
 
 import pytest
 
-from octavo.http.pages.schema_text import Member, Schema, TextPart, member, members_of, type_of
+from octavo.http.pages.reference import Member, Schema, TextPart, member, members_of, type_of
 
 
 def words(schema: Schema) -> str:

@@ -6,7 +6,7 @@ import weakref
 import jinja2
 import pytest
 
-from octavo.http.pages.templates import forget_pages
+from octavo.http.pages.frame import forget_pages
 
 TEMPLATES = {
     "plain": "{{ note }}",

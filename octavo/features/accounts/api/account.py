@@ -25,9 +25,8 @@ from octavo.features.legal.api import (
 )
 from octavo.features.legal.rules import ConsentDue, LegalDocuments
 from octavo.http import contract
-from octavo.http.callers import caller_of
-from octavo.http.fields import label
-from octavo.http.session_cookie import SET_COOKIE, cleared_cookie
+from octavo.http.callers import SET_COOKIE, caller_of, cleared_cookie
+from octavo.http.file_schemas import label
 from octavo.model.access import account as model
 from octavo.model.label import parse_label
 from octavo.model.usage import AccountUsage

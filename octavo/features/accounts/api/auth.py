@@ -29,9 +29,15 @@ from octavo.features.accounts.rules.session import SessionLife
 from octavo.features.accounts.sign_in import SignIn
 from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.http import contract
-from octavo.http.callers import refuse_other_origin, require_origin
+from octavo.http.callers import (
+    SET_COOKIE,
+    cleared_cookie,
+    refuse_other_origin,
+    require_origin,
+    session_cookie,
+    session_token,
+)
 from octavo.http.pages.redirects import is_external_redirect
-from octavo.http.session_cookie import SET_COOKIE, cleared_cookie, session_cookie, session_token
 from octavo.model.access.account import Address, parse_address
 from octavo.model.label import device_of
 

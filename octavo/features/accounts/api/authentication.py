@@ -29,8 +29,7 @@ from octavo.features.accounts.rules.password import LONGEST as LONGEST_PASSWORD
 from octavo.features.accounts.rules.password import SHORTEST as SHORTEST_PASSWORD
 from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.http import contract
-from octavo.http.callers import require_origin
-from octavo.http.session_cookie import cookie_values, session_token
+from octavo.http.callers import cookie_values, require_origin, session_token
 from octavo.model.access.token import digest_of, is_operator_token
 
 NewPassword = Annotated[

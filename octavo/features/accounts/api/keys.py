@@ -15,7 +15,7 @@ from octavo.features.accounts.rules.session import LONGEST_NAME, MAX_CHOSEN
 from octavo.features.accounts.rules.session import ApiKey as StoredKey
 from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.fields import label
+from octavo.http.file_schemas import label
 from octavo.model.access.access_limits import AccessLimits, parse_scopes
 from octavo.model.access.account import KeyId
 from octavo.model.files.path import check_path

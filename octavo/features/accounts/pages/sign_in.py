@@ -6,11 +6,11 @@ from functools import partial
 from octavo_rules.problems import CredentialRefused, Problem
 from quart import Response
 
+from octavo.http.callers import token_that_is_set
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.kept_forms import AGAIN, go_on, kept_fields, sign_in_again
 from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor, form_token
 from octavo.http.pages.responses import SIGN_IN, inside, redirect, show, with_headers
-from octavo.http.session_cookie import token_that_is_set
 
 WRONG = FormErrors(
     CredentialRefused.status,

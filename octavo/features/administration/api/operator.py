@@ -22,7 +22,7 @@ from octavo.features.administration.api.administration import (
     controls_change,
 )
 from octavo.http import contract
-from octavo.http.fields import EmailAddress
+from octavo.http.file_schemas import EmailAddress
 from octavo.model.access.account import State, parse_address
 
 _LONGEST_BODY = 8_192

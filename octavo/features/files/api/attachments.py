@@ -27,8 +27,7 @@ from octavo.features.images.sql import UploaderGone
 from octavo.features.images.uploading import ImageUploads
 from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.fields import PathText
-from octavo.http.file_schemas import WorkspacePath
+from octavo.http.file_schemas import PathText, WorkspacePath
 from octavo.model.files.changeset import AttachImage
 from octavo.model.files.image import ObjectId, UnacceptableImage, UploadedImage, UploadMissing
 from octavo.model.image_limits import MAX_BYTES

@@ -31,9 +31,15 @@ from octavo.features.files.api.note_texts import (
 )
 from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.fields import MarkdownText, PathText
-from octavo.http.file_schemas import WorkspacePath, changeset_result
-from octavo.http.sync_protocol import SyncProtocol, UnsupportedProtocol, check_protocol
+from octavo.http.file_schemas import (
+    MarkdownText,
+    PathText,
+    SyncProtocol,
+    UnsupportedProtocol,
+    WorkspacePath,
+    changeset_result,
+    check_protocol,
+)
 from octavo.model.files.changeset import (
     MAX_OPERATIONS,
     AttachImage,

@@ -18,6 +18,7 @@ from octavo.features.usage.api import METERED, MeteredChunks, Metering, memory_o
 from octavo.http import contract
 from octavo.http.blob_stream import (
     ByteRange,
+    IfNoneMatch,
     RangeNotSatisfiable,
     content_disposition,
     open_blob,
@@ -26,7 +27,6 @@ from octavo.http.blob_stream import (
     vanished,
 )
 from octavo.http.callers import caller_of
-from octavo.http.conditional import IfNoneMatch
 from octavo.model.etag import entity_tag
 from octavo.model.files.image import MEDIA_TYPES
 from octavo.model.files.revision import Revision

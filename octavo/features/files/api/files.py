@@ -20,8 +20,13 @@ from pydantic_core import MISSING
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter, expected_heads
 from octavo.features.files.api.note_texts import NoteTexts, RevisionTexts
 from octavo.http import contract
-from octavo.http.fields import ExpectedHead, MarkdownText, PathText
-from octavo.http.file_schemas import WorkspacePath, file_change
+from octavo.http.file_schemas import (
+    ExpectedHead,
+    MarkdownText,
+    PathText,
+    WorkspacePath,
+    file_change,
+)
 from octavo.http.refusals import WorkspaceBusy
 from octavo.model.etag import entity_tag
 from octavo.model.files.changeset import (

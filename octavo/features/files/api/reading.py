@@ -34,10 +34,10 @@ from octavo.features.usage.api import (
     memory_of,
 )
 from octavo.http import contract
+from octavo.http.blob_stream import IfNoneMatch
 from octavo.http.callers import caller_of
-from octavo.http.conditional import IfNoneMatch
-from octavo.http.fields import FolderPath
 from octavo.http.file_schemas import (
+    FolderPath,
     WorkspacePath,
     listed_file,
     note_document,

@@ -17,8 +17,7 @@ from octavo.features.history.sql.restorations import MAX_LEFT, StoredRestoration
 from octavo.features.history.undo import HistoryPruned
 from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.fields import FolderPath
-from octavo.http.file_schemas import WorkspacePath
+from octavo.http.file_schemas import FolderPath, WorkspacePath
 from octavo.model.refusal import MutationReused
 from octavo.store.queries.changesets import WorkspaceGone
 

@@ -16,8 +16,7 @@ from octavo.features.members.invitations import Invitations
 from octavo.features.members.rules import LONGEST_SECONDS, Invitation, InvitationId, InvitationState
 from octavo.http import contract
 from octavo.http.callers import caller_of, require_administrator
-from octavo.http.fields import EmailAddress
-from octavo.http.file_schemas import WorkspacePath, workspace_document
+from octavo.http.file_schemas import EmailAddress, WorkspacePath, workspace_document
 from octavo.model import workspace
 from octavo.model.access.account import Address, Role, parse_address
 from octavo.model.workspace import AlreadyMember

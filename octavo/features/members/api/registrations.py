@@ -20,10 +20,9 @@ from octavo.features.legal.api import ConsentInput, versions_of
 from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.features.members.registration import Registration
 from octavo.http import contract
-from octavo.http.callers import require_origin
-from octavo.http.fields import EmailAddress, label
+from octavo.http.callers import SET_COOKIE, require_origin, session_cookie
+from octavo.http.file_schemas import EmailAddress, label
 from octavo.http.refusals import failures_as_problems
-from octavo.http.session_cookie import SET_COOKIE, session_cookie
 from octavo.model.access.account import LONGEST_NAME, Address, Preferences, parse_address
 from octavo.model.label import device_of, parse_label
 from octavo.model.usage import NOTHING, AccountUsage, StorageLimit, month_of

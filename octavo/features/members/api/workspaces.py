@@ -13,8 +13,7 @@ from pydantic import Field
 from octavo.access.workspaces import Access
 from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.fields import label
-from octavo.http.file_schemas import WorkspacePath, workspace_document
+from octavo.http.file_schemas import WorkspacePath, label, workspace_document
 from octavo.model.label import parse_label
 from octavo.model.workspace import LONGEST_NAME, Workspace
 from octavo.store import Store

@@ -27,8 +27,7 @@ from octavo.features.publishing.rules import (
 )
 from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.http.fields import FolderPath
-from octavo.http.file_schemas import WorkspacePath
+from octavo.http.file_schemas import FolderPath, WorkspacePath
 from octavo.model.files.path import check_path
 from octavo.model.label import parse_label
 from octavo.model.refusal import InvalidPath

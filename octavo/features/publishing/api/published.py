@@ -19,8 +19,7 @@ from octavo.features.publishing.views import PublishedPages
 from octavo.features.usage.api import MeteredChunks
 from octavo.features.usage.meter import UsageMeter
 from octavo.http import contract
-from octavo.http.blob_stream import content_disposition, open_blob, require_blob
-from octavo.http.conditional import IfNoneMatch
+from octavo.http.blob_stream import IfNoneMatch, content_disposition, open_blob, require_blob
 from octavo.model.etag import entity_tag
 from octavo.model.files.image import MEDIA_TYPES
 from octavo.model.usage import Amount, DownloadLimitReached, WriteLimitReached

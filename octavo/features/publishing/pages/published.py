@@ -19,9 +19,8 @@ from octavo.features.publishing.views import (
     PublishedPages,
     folder_anchor,
 )
-from octavo.http.pages.frame import for_everybody
+from octavo.http.pages.frame import for_everybody, forget_pages
 from octavo.http.pages.static_files import page_files
-from octavo.http.pages.templates import forget_pages
 from octavo.templates import FOLDER
 
 _MOST_OPEN = 100

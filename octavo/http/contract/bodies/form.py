@@ -8,15 +8,17 @@ from antechamber.asgi import Receive
 from octavo_rules.problems import BodyTooLarge, InvalidRequest
 from pydantic import BaseModel, ValidationError
 
-from octavo.http.contract.bodies.body_kind import check_closed
-from octavo.http.contract.bodies.body_reader import (
+from octavo.http.contract.bodies.body import (
     Headers,
     body_head,
+    check_closed,
+    in_utf8,
+    invalid_request,
+    parse_media_type,
+    pointer,
     refuse_media_type,
     whole_body,
 )
-from octavo.http.contract.bodies.faults import invalid_request, pointer
-from octavo.http.contract.bodies.media_type import in_utf8, parse_media_type
 
 M = TypeVar("M", bound=BaseModel)
 

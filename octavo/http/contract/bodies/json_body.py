@@ -10,15 +10,17 @@ from octavo_rules.problems import BodyTooLarge, InvalidRequest, Problem
 from pydantic import BaseModel, ValidationError
 from pydantic_core import MISSING, from_json
 
-from octavo.http.contract.bodies.body_kind import check_closed
-from octavo.http.contract.bodies.body_reader import (
+from octavo.http.contract.bodies.body import (
+    MAX_FAULTS,
     Headers,
     body_head,
+    check_closed,
+    in_utf8,
+    invalid_request,
+    parse_media_type,
     refuse_media_type,
     whole_body,
 )
-from octavo.http.contract.bodies.faults import MAX_FAULTS, invalid_request
-from octavo.http.contract.bodies.media_type import in_utf8, parse_media_type
 from octavo.http.contract.bodies.strict_json import NotStrict, check_count, check_strict
 from octavo.http.contract.slices import SLICE_SIZE
 

@@ -21,7 +21,7 @@ from typing import Final, NoReturn
 import trio
 from octavo_rules.problems import InvalidRequest
 
-from octavo.http.contract.bodies.faults import Step, pointer
+from octavo.http.contract.bodies.body import Step, pointer
 from octavo.http.contract.slices import SLICE_SIZE
 
 MOST_VALUES: Final = 20_000

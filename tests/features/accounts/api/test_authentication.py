@@ -2,7 +2,7 @@
 
 import pytest
 
-from octavo.http.session_cookie import session_token
+from octavo.http.callers import session_token
 from tests.fakes.asgi_client import ask
 from tests.fakes.identity_fixture import START
 from tests.fakes.users_api import FROM_ELSEWHERE, FROM_HERE, UsersApi, bearer, cookie

@@ -17,8 +17,8 @@ from octavo_rules.schemas import ReadFiles, WorkspaceFile
 
 from octavo.access.entropy import new_id
 from octavo.features.files.api import reading
+from octavo.http.contract.call import encoded_json
 from octavo.http.contract.paging import cursor
-from octavo.http.contract.reply import encoded_json
 from octavo.model.files.revision import Revision
 from octavo.store.queries.files import StoredFile
 from tests.fakes.notes_api import NOBODYS, Json, NotesApi, refusal

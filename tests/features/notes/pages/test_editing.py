@@ -12,8 +12,7 @@ from octavo_rules.identity import WorkspaceId
 
 from octavo.features.notes.member_notes import MemberNotes
 from octavo.features.publishing.renderings import RenderingPostponed, Renderings
-from octavo.http.contract.memory_budget import MemoryBudget
-from octavo.http.contract.reservation import Reservation, with_reservation
+from octavo.http.contract.memory_budget import MemoryBudget, Reservation, with_reservation
 from octavo.model.image_limits import MAX_BYTES
 from tests.fakes.asgi_client import Response, ask
 from tests.fakes.identity_fixture import PASSWORD

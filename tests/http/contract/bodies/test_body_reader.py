@@ -10,14 +10,14 @@ from octavo_rules.problems import (
     UnsupportedMediaType,
 )
 
-from octavo.http.contract.bodies.body_reader import (
+from octavo.http.contract.bodies.body import (
     BodyStream,
     ClientLeft,
     Headers,
     body_head,
+    raw_body,
     whole_body,
 )
-from octavo.http.contract.bodies.raw_body import raw_body
 from tests.fakes.arriving_bodies import PLACES, Arriving, broken_off, chunks, cut, nothing_read
 
 IMAGE = raw_body("image/png", "image/webp", limit=10)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.http.contract.bodies.part_cutter import Disposition, parse_disposition
+from octavo.http.contract.bodies.multipart import Disposition, parse_disposition
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.http.contract.bodies.faults import LONGEST, Step, pointer, steps_to
+from octavo.http.contract.bodies.body import LONGEST, Step, pointer, steps_to
 
 NAMES = st.text(max_size=4) | st.sampled_from(["a", "b", "0", "a/b", "m~n"])
 DOCUMENTS = st.recursive(

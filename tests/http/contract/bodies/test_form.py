@@ -9,7 +9,7 @@ from octavo_rules.problems import BodyTooLarge, InvalidRequest, UnsupportedMedia
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from octavo.http.contract.bodies.body_reader import Headers
+from octavo.http.contract.bodies.body import Headers
 from octavo.http.contract.bodies.form import form_body, parse_form
 from tests.fakes.arriving_bodies import PLACES, chunks, cut, nothing_read
 

@@ -21,8 +21,7 @@ from pydantic import (
 )
 from typing_extensions import TypeAliasType, TypedDict
 
-from octavo.http.contract.bodies.body_reader import ClientLeft
-from octavo.http.contract.bodies.faults import MAX_FAULTS, MAX_LISTED
+from octavo.http.contract.bodies.body import MAX_FAULTS, MAX_LISTED, ClientLeft
 from octavo.http.contract.bodies.json_body import json_body
 from octavo.http.contract.slices import SLICE_SIZE
 from tests.fakes.arriving_bodies import JSON, PLACES, broken_off, chunks, cut, nothing_read

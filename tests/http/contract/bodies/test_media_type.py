@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.http.contract.bodies.media_type import MediaType, in_utf8, parse_media_type
+from octavo.http.contract.bodies.body import MediaType, in_utf8, parse_media_type
 
 
 @pytest.mark.parametrize(

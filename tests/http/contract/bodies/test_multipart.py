@@ -14,9 +14,13 @@ from octavo_rules.problems import (
     UnsupportedMediaType,
 )
 
-from octavo.http.contract.bodies.body_reader import ClientLeft, Headers
-from octavo.http.contract.bodies.multipart import MultipartBody, MultipartStream, multipart_body
-from octavo.http.contract.bodies.part_cutter import PartBounds
+from octavo.http.contract.bodies.body import ClientLeft, Headers
+from octavo.http.contract.bodies.multipart import (
+    MultipartBody,
+    MultipartStream,
+    PartBounds,
+    multipart_body,
+)
 from tests.fakes.arriving_bodies import PLACES, Arriving, broken_off, chunks, cut, nothing_read
 
 BOUNDARY = b"--x"
