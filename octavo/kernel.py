@@ -13,8 +13,7 @@ from octavo.access.after_commit import AfterCommit
 from octavo.access.attempts import Attempts
 from octavo.access.audit import Audit
 from octavo.access.workspaces import Access
-from octavo.actors.jobs.blob_collection import BlobCollectionJob
-from octavo.actors.jobs.retention import RetentionStep
+from octavo.actors.jobs.housekeeping import BlobCollectionJob, RetentionStep
 from octavo.actors.notice_hub import NoticeHub
 from octavo.control.serving import Commands
 from octavo.http import contract

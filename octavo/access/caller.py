@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 
 from octavo_rules.identity import AccountId, ProgramNumber, Scope
 
-from octavo.model.access.access_limits import AccessLimits
-from octavo.model.access.account import Account, GrantId, KeyId, Role, SessionId
+from octavo.model.access.account import AccessLimits, Account, GrantId, KeyId, Role, SessionId
 from octavo.model.files.confinement import Confinement
 
 

@@ -9,9 +9,8 @@ import click
 from octavo.cli.output import Failed
 from octavo.control.client import ControlFailed, ask
 from octavo.settings import LoadedSettings, SettingsError, read_settings
-from octavo.settings.description import Description, describe, shown
 from octavo.settings.names import CONFIG_OPTION, CONFIG_VARIABLE, option
-from octavo.settings.reading import CONFIG_FILE
+from octavo.settings.reading import CONFIG_FILE, Description, describe, shown
 
 F = TypeVar("F", bound=Callable[..., object])
 

@@ -3,8 +3,15 @@
 import socket
 from pathlib import Path
 
-from octavo.control.lines import LONGEST_RESPONSE, Arguments, BadLine, read_response, request_line
-from octavo.control.place import AddressTooLong, socket_address
+from octavo.control.lines import (
+    LONGEST_RESPONSE,
+    AddressTooLong,
+    Arguments,
+    BadLine,
+    read_response,
+    request_line,
+    socket_address,
+)
 
 PATIENCE = 5.0
 """Seconds that each step of the exchange may take."""

@@ -14,13 +14,15 @@ from pydantic import BaseModel, ValidationError
 
 from octavo.control.lines import (
     LONGEST_REQUEST,
+    SOCKET_NAME,
+    AddressTooLong,
     Arguments,
     BadLine,
     error_line,
     read_request,
     result_line,
+    socket_address,
 )
-from octavo.control.place import SOCKET_NAME, AddressTooLong, socket_address
 from octavo.store.data_folder import DataFolderError
 
 BACKLOG = 16

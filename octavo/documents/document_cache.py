@@ -9,7 +9,7 @@ from octavo_rules.documents.facts import DocumentFacts
 from octavo_rules.documents.live_document import LiveDocument
 from octavo_rules.identity import START, ContentId, Cursor, FileId, WorkspaceId
 
-from octavo.model.documents.limits import Growth
+from octavo.model.documents.update_log import Growth
 from octavo.model.text_bounds import TextBounds
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -35,7 +35,7 @@ class CachedDocument(NamedTuple):
         foreign: whether it may contain updates of devices.
         bounds: those of the text, if it was checked.
         splits: an upper bound of the texts that the updates split.
-        uncompared: see `octavo.documents.batch_document.BatchDocument`.
+        uncompared: see `octavo.documents.document_batch.BatchDocument`.
     """
 
     live: LiveDocument

@@ -1,19 +1,46 @@
-"""A published note: its Markdown as HTML, with what else its page shows."""
+"""A published note as HTML, with what else its page shows; and pages that are not notes."""
 
 import re
 from collections.abc import Mapping, Sequence
+from urllib.parse import quote
 
 from markdown_it.token import Token
 
-from octavo.render.allowed import clean
+from octavo.render.allowed import clean, clean_placed
 from octavo.render.front_matter import split_front_matter
 from octavo.render.limits import check_renderable
 from octavo.render.obsidian import without_comments
 from octavo.render.outline import add_anchors
 from octavo.render.parser import parse
-from octavo.render.plain_text import first_words, plain_text
+from octavo.render.references import LinkAddress, place_references
 from octavo.render.rendered_note import RenderedNote
-from octavo.render.renderer import Renderer
+from octavo.render.renderer import Renderer, first_words, plain_text
+
+
+def to_html(text: str) -> str:
+    """Return a Markdown text as HTML that is safe to include in a page.
+
+    Headings have ids, as GitHub makes them, and front matter is left out. Links lead to ``http``,
+    ``https`` and ``mailto`` addresses, or are relative. Of images, and of wiki links, the text is
+    shown. Equal texts give equal HTML.
+
+    Raises `UnrenderableNote` if the text exceeds a limit of the grammar; up to these limits, this
+    may hold the interpreter for seconds.
+    """
+    tokens = parse(without_comments(split_front_matter(text).body))
+    renderer = Renderer(add_anchors(tokens), 0)
+    html = renderer.render(tokens)
+    references = renderer.references
+
+    def address_of(number: int) -> LinkAddress | None:
+        reference = references[number] if number < len(references) else None
+        if reference is None or reference.kind == "wiki" or reference.embed:
+            return None
+        fragment = f"#{quote(reference.heading)}" if reference.heading else ""
+        return LinkAddress(f"{quote(reference.target)}{fragment}")
+
+    return clean_placed(place_references(html, address_of))
+
 
 LONGEST_DESCRIPTION = 200
 """Characters of a description."""

@@ -4,7 +4,7 @@
 references, the outline and the number of words.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from markdown_it.token import Token
 
@@ -14,10 +14,40 @@ from octavo.render.highlighting import highlighted
 from octavo.render.html_writer import HtmlWriter, escaped, escaped_value
 from octavo.render.link_writer import LinkWriter, is_image, name_of
 from octavo.render.obsidian import META, WikiLink, sized
-from octavo.render.plain_text import plain_text
 from octavo.render.references import FileReference
 from octavo.render.rendered_note import OutlineHeading
 from octavo.render.written_html import write_html
+
+_TEXTS = frozenset(
+    {"code_inline", "embed", "formula", "formula_display", "text", "text_special", "wiki_link"}
+)
+
+
+def plain_text(inlines: Iterable[Token]) -> str:
+    """Return the text of inline tokens on one line, without HTML and numbers of footnotes."""
+    return " ".join("".join(map(_text, inlines)).split())
+
+
+def _text(token: Token) -> str:
+    if token.type in _TEXTS:
+        return token.content
+    if token.type in ("softbreak", "hardbreak"):
+        return " "
+    if token.type == "image":
+        return sized(plain_text(token.children or ())).text
+    return ""
+
+
+def first_words(text: str, longest: int) -> str:
+    """Return the beginning of ``text``, cut after a word to at most ``longest`` characters."""
+    if len(text) <= longest:
+        return text
+    beginning = text[: longest - 1]
+    if not text[longest - 1].isspace():
+        # A text without spaces is cut anywhere.
+        beginning = beginning.rpartition(" ")[0] or beginning
+    return f"{beginning.rstrip(' ,;:.-')}…"
+
 
 MAX_HIGHLIGHTED = 100_000
 """Characters of code that are highlighted in a note; further blocks are plain."""

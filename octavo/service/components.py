@@ -34,7 +34,7 @@ from octavo.http import contract
 from octavo.kernel import Kernel, worker
 from octavo.model.access.audit import account_of
 from octavo.model.access.rate import Rate
-from octavo.model.documents.limits import DocumentLimits
+from octavo.model.documents.update_log import DocumentLimits
 from octavo.render.limits import check_changed
 from octavo.service.features import (
     Features,

@@ -5,10 +5,8 @@ from functools import partial
 from typing import NamedTuple
 
 from octavo.access.ports import Clock
-from octavo.actors.jobs.blob_collection import BlobCollectionJob
+from octavo.actors.jobs.housekeeping import BlobCollectionJob, RetentionJob, SweepingJob, removal
 from octavo.actors.jobs.indexing import IndexingJob, renew_damaged
-from octavo.actors.jobs.retention import RetentionJob, removal
-from octavo.actors.jobs.sweeping import SweepingJob
 from octavo.features.accounts import feature as accounts
 from octavo.features.administration import feature as administration
 from octavo.features.archives import feature as archives

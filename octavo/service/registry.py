@@ -18,12 +18,12 @@ from octavo_rules.problems import (
 )
 
 from octavo.features.accounts.api.account import AccountOperations
-from octavo.features.accounts.api.auth import AuthOperations
-from octavo.features.accounts.api.keys import KeyOperations
-from octavo.features.accounts.api.password_reset import PasswordResetOperations
-from octavo.features.accounts.api.sessions import SessionOperations
-from octavo.features.administration.api.administration import AdministrationOperations
-from octavo.features.administration.api.audit import AuditOperations
+from octavo.features.accounts.api.auth import AuthOperations, PasswordResetOperations
+from octavo.features.accounts.api.keys import KeyOperations, SessionOperations
+from octavo.features.administration.api.administration import (
+    AdministrationOperations,
+    AuditOperations,
+)
 from octavo.features.administration.api.installation import InstallationOperations
 from octavo.features.administration.api.operator import OperatorOperations
 from octavo.features.archives.api.exports import ExportOperations

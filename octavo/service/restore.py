@@ -20,10 +20,19 @@ import trio
 
 from octavo.access.entropy import now
 from octavo.cli.interruption import in_thread
-from octavo.cli.progress_values import Progress, Report
-from octavo.service.backup import BackupFailed, blobs_of, growth, reason, transferred, without_links
+from octavo.cli.progress import Progress, Report
+from octavo.service.backup import (
+    BackupFailed,
+    blobs_of,
+    growth,
+    partial_file,
+    publish,
+    reason,
+    sync,
+    transferred,
+    without_links,
+)
 from octavo.service.blob_transfer import BlobTransfer, described_faults, move_unnamed
-from octavo.service.partial_file import partial_file, publish, sync
 from octavo.settings import Settings
 from octavo.store import StoreError, StoreFull, StoreUnusable
 from octavo.store.data_folder import DataFolderError, DataFolderInUse, holding

@@ -54,8 +54,8 @@ class IndexedNote:
         pk: its key in the index.
         content: the key of its text.
         path: the path that is indexed; None when its words are not in the index.
-        portions: those of its text that are in the index (`octavo.model.search.portions`); 0 for a
-            note that was indexed as a whole.
+        portions: those of its text that are in the index; 0 for a note that was indexed as a whole.
+            See `octavo.model.search.searched_text`.
     """
 
     pk: int

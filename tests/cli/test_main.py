@@ -14,8 +14,8 @@ from octavo.features.members import invitations_of_terminal
 from octavo.model.access.token import digest_of, is_operator_token
 from octavo.service.registry import contract_document
 from octavo.settings import Settings
-from octavo.settings.description import describe, shown
 from octavo.settings.names import option
+from octavo.settings.reading import describe, shown
 from octavo.settings.values import digests
 from tests.fakes.control_socket import responding
 

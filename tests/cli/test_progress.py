@@ -5,8 +5,7 @@ import sys
 
 import pytest
 
-from octavo.cli.progress import ProgressDisplay, bar
-from octavo.cli.progress_values import Progress, size_text
+from octavo.cli.progress import Progress, ProgressDisplay, bar, size_text
 
 
 class Terminal(io.StringIO):

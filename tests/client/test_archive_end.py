@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from octavo_client.exporting import TAIL, has_end
 
 from octavo.features.archives.worker import zip_writer
-from octavo.features.archives.worker.export_layout import ExportLayout
+from octavo.features.archives.worker.selection import ExportLayout
 
 
 def exported(files: dict[str, bytes]) -> bytes:

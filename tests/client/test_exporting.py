@@ -9,7 +9,7 @@ from octavo_client import ArchiveCut, ExportIncomplete, RateLimitedError
 from octavo_rules.export_report import REPORT, export_report
 from trio.testing import MockClock
 
-from octavo.features.archives.worker.export_layout import ExportLayout
+from octavo.features.archives.worker.selection import ExportLayout
 from octavo.features.archives.worker.zip_writer import ZipWriter
 from packages.client.tests.stub_server import Stub, problem, workspace_of
 

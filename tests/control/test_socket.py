@@ -13,10 +13,9 @@ from typing import NoReturn
 import pytest
 import trio
 
-from octavo.control import place, serving
+from octavo.control import lines, serving
 from octavo.control.client import ControlFailed, ask
-from octavo.control.lines import LONGEST_REQUEST
-from octavo.control.place import AddressTooLong, socket_address
+from octavo.control.lines import LONGEST_REQUEST, AddressTooLong, socket_address
 from octavo.control.serving import CONNECTIONS, DEADLINE, Commands, control_listener, serve_control
 from octavo.store.data_folder import DataFolderError, holding
 
@@ -259,7 +258,7 @@ def test_path_too_long_without_a_workaround_is_refused(
     short_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = short_path / ("a" * 120)
-    monkeypatch.setattr(place, "_OPEN_FILES", short_path / "nowhere")
+    monkeypatch.setattr(lines, "_OPEN_FILES", short_path / "nowhere")
     reason = r"control\.sock has \d+ bytes, and a socket takes \d+ at most: choose"
     with pytest.raises(AddressTooLong, match=reason), socket_address(folder):
         raise AssertionError

@@ -6,7 +6,7 @@ from octavo_rules.identity import ContentId, FileId, WorkspaceId
 
 from octavo.documents import DocumentCache, LiveDocument
 from octavo.documents.document_cache import CachedDocument
-from octavo.model.documents.limits import Growth
+from octavo.model.documents.update_log import Growth
 
 VAULT = WorkspaceId("vault")
 

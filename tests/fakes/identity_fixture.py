@@ -14,10 +14,8 @@ from octavo_rules.identity import AccountId, WorkspaceId
 from octavo.access.after_commit import AfterCommit
 from octavo.access.attempts import RATES, Attempts
 from octavo.access.audit import Audit
-from octavo.features.accounts.activity import Activity
 from octavo.features.accounts.argon2id import Argon2
-from octavo.features.accounts.credentials import CACHE_SECONDS, Credentials
-from octavo.features.accounts.known_devices import KnownDevices
+from octavo.features.accounts.credentials import CACHE_SECONDS, Activity, Credentials
 from octavo.features.accounts.own_account import OwnAccount, OwnConsent, OwnPassword
 from octavo.features.accounts.own_credentials import OwnKeys, OwnSessions
 from octavo.features.accounts.password_reset import PasswordReset, create_reset_token
@@ -25,7 +23,7 @@ from octavo.features.accounts.passwords import Passwords
 from octavo.features.accounts.portal import Portal
 from octavo.features.accounts.removal import AccountRemoval
 from octavo.features.accounts.rules.session import SessionLife
-from octavo.features.accounts.sign_in import SessionMaker, SignedIn, SignIn
+from octavo.features.accounts.sign_in import KnownDevices, SessionMaker, SignedIn, SignIn
 from octavo.features.administration.administration import Administration
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
 from octavo.features.members.invitations import invite

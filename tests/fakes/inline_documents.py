@@ -5,7 +5,7 @@ from itertools import count
 
 from octavo.actors.workspace.document_services import DocumentServices
 from octavo.documents import DocumentCache
-from octavo.model.documents.limits import DocumentLimits
+from octavo.model.documents.update_log import DocumentLimits
 from octavo.model.text_bounds import TextBounds
 
 CLIENT = 0x0C7A40

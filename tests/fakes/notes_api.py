@@ -23,7 +23,7 @@ from octavo.actors.workspace.messages import WorkspaceMessage
 from octavo.features.accounts.api.authentication import AttemptLimiter
 from octavo.features.archives.api.exports import ExportOperations
 from octavo.features.archives.api.imports import ImportOperations
-from octavo.features.archives.recent_writes import RecentWrites
+from octavo.features.archives.job import RecentWrites
 from octavo.features.files.api.attachments import AttachmentOperations, UploadedImages
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter
 from octavo.features.files.api.changesets import ChangesetOperations
@@ -41,7 +41,7 @@ from octavo.features.history.undo import ProgramUndo
 from octavo.features.links.api import LinkOperations
 from octavo.features.links.reading import link_sources
 from octavo.features.mcp.api.mcp import Exchange, McpOperations, OwnOriginOnly, token_missing
-from octavo.features.mcp.api.mcp_exchange import mcp_exchange
+from octavo.features.mcp.api.mcp_notes import mcp_exchange
 from octavo.features.members.api.invitations import InvitationOperations
 from octavo.features.members.api.members import MemberOperations
 from octavo.features.members.api.workspaces import WorkspaceOperations
@@ -61,8 +61,7 @@ from octavo.http.contract.application import Application
 from octavo.http.contract.call import Call
 from octavo.http.contract.operation import Security
 from octavo.http.refusals import problem_of
-from octavo.model.access.access_limits import AccessLimits, parse_scopes
-from octavo.model.access.account import ClientId, GrantId
+from octavo.model.access.account import AccessLimits, ClientId, GrantId, parse_scopes
 from octavo.model.access.account import Role as AccountRole
 from octavo.model.usage import NO_LIMITS, InstallationLimits
 from octavo.store import Transaction, Value

@@ -6,13 +6,11 @@ from urllib.parse import parse_qs, urlsplit
 from octavo_rules.identity import READ, WRITE, AccountId, Scope
 
 from octavo.features.oauth.authorization import Authorization, Issuer
-from octavo.features.oauth.client_documents import ClientDocuments
-from octavo.features.oauth.clients import Clients
+from octavo.features.oauth.clients import ClientDocuments, Clients
 from octavo.features.oauth.rules.authorization_request import challenge_of
 from octavo.features.oauth.rules.refusal import InvalidClient
 from octavo.features.oauth.tokens import AuthorizationServer, IssuedTokens, Tokens
-from octavo.model.access.access_limits import AccessLimits
-from octavo.model.access.account import ClientId
+from octavo.model.access.account import AccessLimits, ClientId
 from tests.fakes.identity_fixture import IdentityFixture
 
 URL = "https://notes.example"

@@ -18,7 +18,7 @@ from octavo.features.publishing.renderings import Renderings
 from octavo.features.publishing.reports import LinkReports
 from octavo.features.publishing.signing import ReportAddresses, Tickets
 from octavo.features.publishing.views import PublishedPages
-from octavo.features.publishing.workspace_maps import WorkspaceMaps
+from octavo.features.publishing.workspace_map import WorkspaceMaps
 from octavo.features.usage.meter import UsageMeter
 from octavo.store import Store
 from octavo.store.blobs import BlobKey

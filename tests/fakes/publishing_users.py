@@ -16,7 +16,7 @@ from octavo.actors.workspace.messages import Push, WorkspaceMessage
 from octavo.features.accounts.api.authentication import SessionOrKey
 from octavo.features.archives.api.exports import ExportOperations
 from octavo.features.archives.api.imports import ImportOperations
-from octavo.features.archives.recent_writes import RecentWrites
+from octavo.features.archives.job import RecentWrites
 from octavo.features.files.api.attachments import AttachmentOperations, UploadedImages
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter
 from octavo.features.files.api.changesets import ChangesetOperations

@@ -7,8 +7,14 @@ from hypothesis import strategies as st
 from octavo_rules.content import MARKDOWN, note_text
 from octavo_rules.identity import AccountId, ContentId, FileId, MutationId, Position, RevisionId
 
-from octavo.features.history.rules.restoration import Begun, DivergedFile, Restoration, restoration
-from octavo.features.history.rules.restoration_order import BatchSizes, batches
+from octavo.features.history.rules.restoration import (
+    BatchSizes,
+    Begun,
+    DivergedFile,
+    Restoration,
+    batches,
+    restoration,
+)
 from octavo.features.history.rules.reversion import Reversion
 from octavo.model.files.path import folders_of, path_key
 from octavo.model.files.revision import Revision, State

@@ -6,9 +6,8 @@ from greenroom import Directory, Supervisor, WorkerContext, WorkerSpec
 from octavo_rules.identity import WorkspaceId
 
 from octavo.actors.workspace.messages import WorkspaceMessage
-from octavo.features.history.job import RestoringJob
-from octavo.features.history.rules.restoration_order import BatchSizes
-from octavo.features.history.runner import RestorationPostponed, RestorationRunner
+from octavo.features.history.job import RestorationPostponed, RestorationRunner, RestoringJob
+from octavo.features.history.rules.restoration import BatchSizes
 from octavo.store import Store
 
 ALL_KEPT = 30 * 86_400_000

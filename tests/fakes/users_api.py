@@ -6,14 +6,14 @@ from octavo_rules.identity import AccountId
 
 from octavo.access.workspaces import Access
 from octavo.features.accounts.api.account import AccountOperations
-from octavo.features.accounts.api.auth import AuthOperations
+from octavo.features.accounts.api.auth import AuthOperations, PasswordResetOperations
 from octavo.features.accounts.api.authentication import AttemptLimiter, OperatorTokens, SessionOrKey
-from octavo.features.accounts.api.keys import KeyOperations
-from octavo.features.accounts.api.password_reset import PasswordResetOperations
-from octavo.features.accounts.api.sessions import SessionOperations
+from octavo.features.accounts.api.keys import KeyOperations, SessionOperations
 from octavo.features.accounts.sign_in import SignedIn
-from octavo.features.administration.api.administration import AdministrationOperations
-from octavo.features.administration.api.audit import AuditOperations
+from octavo.features.administration.api.administration import (
+    AdministrationOperations,
+    AuditOperations,
+)
 from octavo.features.administration.api.installation import InstallationOperations
 from octavo.features.administration.api.operator import OperatorOperations
 from octavo.features.mcp.api.mcp import McpOperations
@@ -30,8 +30,7 @@ from octavo.http.contract.application import Application
 from octavo.http.contract.operation import Security
 from octavo.http.contract.request_context import RequestRecord
 from octavo.http.refusals import problem_of
-from octavo.model.access.access_limits import AccessLimits
-from octavo.model.access.account import Role
+from octavo.model.access.account import AccessLimits, Role
 from octavo.service.components import counting_refusals
 from tests.fakes.asgi_client import Headers, Response, ask, ask_json
 from tests.fakes.identity_fixture import LIFE, PASSWORD, IdentityFixture

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from octavo.features.oauth.rules.client import read_metadata
 from octavo.model.files.path import check_path, without_hidden_characters
-from octavo.model.hidden_characters import hidden_fault, is_visible, without_hidden
-from octavo.model.label import parse_label
+from octavo.model.label import hidden_fault, is_visible, parse_label, without_hidden
 from octavo.model.refusal import InvalidPath
 
 STEERING = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"

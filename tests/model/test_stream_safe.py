@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.hidden_characters import MAX_MARKS, is_mark, stream_safe
+from octavo.model.label import MAX_MARKS, is_mark, stream_safe
 
 GRAVE, BELOW = "\u0300", "\u0316"
 

@@ -11,8 +11,8 @@ from docs.diagrams.draw import DRAWINGS
 from octavo.cli import main
 from octavo.service.registry import explained_problems
 from octavo.settings import read_settings
-from octavo.settings.description import describe, shown
 from octavo.settings.names import CONFIG_VARIABLE, KEY_VARIABLE
+from octavo.settings.reading import describe, shown
 from tests.project.source import ROOT, shipped
 
 PAGES = [

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from octavo.model.refusal import UnrenderableNote
 from octavo.render.allowed import MATH_ATTRIBUTES, TAGS
-from octavo.render.html import to_html
 from octavo.render.limits import LIMITS
+from octavo.render.note import to_html
 
 HARMLESS = {
     *("accent", "alt", "checked", "class", "colspan", "datetime", "dir", "disabled"),

@@ -3,7 +3,7 @@
 import pytest
 
 from octavo.render.parser import parse
-from octavo.render.plain_text import first_words, plain_text
+from octavo.render.renderer import first_words, plain_text
 
 
 @pytest.mark.parametrize(

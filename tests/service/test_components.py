@@ -23,7 +23,7 @@ from octavo.documents import DocumentCache
 from octavo.features.legal.feature import read_legal
 from octavo.features.publishing.reading import PublishedReading
 from octavo.features.publishing.renderings import Renderings
-from octavo.features.publishing.workspace_maps import WorkspaceMaps
+from octavo.features.publishing.workspace_map import WorkspaceMaps
 from octavo.features.search.note_search import SearchedTexts
 from octavo.features.search.rules import finders_of, ranked
 from octavo.features.search.sql.fulltext_index import WORDS

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from octavo.settings import Bind, DatabaseUrl, Settings, SettingsError, read_settings
 from octavo.settings.addresses import NamedAddress, origin
-from octavo.settings.description import describe, plain, shown
 from octavo.settings.names import RENAMED, option, variable
+from octavo.settings.reading import describe, plain, shown
 
 DATABASE = "postgresql://octavo:hidden@db.example:5432/notes?sslmode=require"
 MAIL = {"OCTAVO_SMTP_HOST": "mail.example.org", "OCTAVO_MAIL_FROM": "notes@example.org"}

@@ -11,11 +11,11 @@ from octavo_rules.identity import Cursor, FileId, Position, RevisionId, Workspac
 from octavo.actors.workspace import actor
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.documents import DocumentBatch, DocumentCache, LiveDocument
-from octavo.documents.batch_document import BatchDocument
+from octavo.documents.document_batch import BatchDocument
 from octavo.features.history.sql import history_pruning
 from octavo.features.links.sql import link_index, link_view
 from octavo.features.links.sql.link_view import LinkView
-from octavo.model.documents.limits import DocumentLimits
+from octavo.model.documents.update_log import DocumentLimits
 from octavo.model.files.plan import Plan
 from octavo.store import Script
 from octavo.store.queries import changesets, documents, files, index_backlog

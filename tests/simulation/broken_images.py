@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 from octavo_rules.identity import AccountId, Digest, WorkspaceId
 
-from octavo.actors.jobs.blob_collection import BlobCollectionJob
+from octavo.actors.jobs.housekeeping import BlobCollectionJob
 from octavo.features.images import blob_writer
 from octavo.features.images import sql as uploads
 from octavo.features.images.blob_writer import BlobWriter

@@ -7,10 +7,10 @@ from itertools import count
 import pytest
 from octavo_rules.identity import MutationId
 
+from octavo.features.history import job
 from octavo.features.history import job as restoring
-from octavo.features.history import runner
+from octavo.features.history.rules import restoration
 from octavo.features.history.rules import restoration as restoration_rule
-from octavo.features.history.rules import restoration_order
 from octavo.features.history.rules.restoration import Begun, DivergedFile, LeftFile, Restoration
 from octavo.features.history.rules.reversion import Reversion
 from octavo.features.history.sql.restorations import RestorationKey, StoredRestoration
@@ -27,19 +27,19 @@ def overwrite_what_others_write(patch: pytest.MonkeyPatch) -> None:
 def number_changesets_anew(patch: pytest.MonkeyPatch) -> None:
     """Each run gives the changesets new identifiers, and does not know those of another one."""
     numbers = count()
-    named = runner.changeset_id
+    named = job.changeset_id
 
-    def anew(self: runner._Run, number: int) -> MutationId:
+    def anew(self: job._Run, number: int) -> MutationId:
         # All changesets of one run.
         run = vars(self).setdefault("number_of_run", next(numbers))
         return named(self._key, 1000 * run + number)
 
-    patch.setattr(runner._Run, "_changeset_id", anew)
+    patch.setattr(job._Run, "_changeset_id", anew)
 
 
 def leave_nothing_out_of_the_way(patch: pytest.MonkeyPatch) -> None:
     """Files return before others have left their paths."""
-    patch.setattr(restoration_order, "_needs", lambda _: {})
+    patch.setattr(restoration, "_needs", lambda _: {})
 
 
 def forget_what_was_left(patch: pytest.MonkeyPatch) -> None:
@@ -61,7 +61,7 @@ def go_on_as_who_began(patch: pytest.MonkeyPatch) -> None:
 
 def need_no_permission(patch: pytest.MonkeyPatch) -> None:
     """Who has begun it may write as long as it runs."""
-    patch.setattr(runner, "grants", lambda *_: True)
+    patch.setattr(job, "grants", lambda *_: True)
 
 
 def keep_silent_about_what_stays_deleted(patch: pytest.MonkeyPatch) -> None:
@@ -120,7 +120,7 @@ def _alter_plans(
     ) -> Restoration:
         return altered(plan(changed, others, folder, begun), changed)
 
-    patch.setattr(runner, "restoration", restoration)
+    patch.setattr(job, "restoration", restoration)
 
 
 def _without_deleted(planned: Restoration) -> tuple[LeftFile, ...]:

@@ -8,7 +8,7 @@ from octavo_rules.identity import FileId
 from pycrdt import Doc, Text
 
 from octavo.documents import merged
-from octavo.model.documents.limits import DocumentLimits
+from octavo.model.documents.update_log import DocumentLimits
 from octavo.store import Script, Store, Transaction
 from octavo.store.queries.documents import DOCUMENT, WITH_DOCUMENT, document_of_row, updates_beside
 from octavo.store.queries.files import WholeFile, whole_file

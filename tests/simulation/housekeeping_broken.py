@@ -11,8 +11,8 @@ from octavo_rules.documents.document import MergeUpdates
 from octavo_rules.identity import ContentId, Position, RevisionId
 
 from octavo.actors.group_commit import GroupCommit
-from octavo.actors.jobs.retention import RetentionJob
-from octavo.features.accounts.activity import Activity
+from octavo.actors.jobs.housekeeping import RetentionJob
+from octavo.features.accounts.credentials import Activity
 from octavo.features.accounts.rules.session import SessionLife
 from octavo.features.files import sql as oauth_programs
 from octavo.features.history.rules.retention import Aged, Retention, prunable
@@ -59,7 +59,7 @@ def run_each_step_once(patch: pytest.MonkeyPatch) -> None:
     async def once(store: Store, script: Callable[[], Script[bool]]) -> None:
         await store.write(script())
 
-    patch.setattr("octavo.actors.jobs.retention.repeat", once)
+    patch.setattr("octavo.actors.jobs.housekeeping.repeat", once)
 
 
 def give_up_after_a_failure(patch: pytest.MonkeyPatch) -> None:
@@ -134,7 +134,7 @@ def keep_clients_of_removed_accounts(patch: pytest.MonkeyPatch) -> None:
 
         return nothing
 
-    patch.setattr("octavo.actors.jobs.sweeping.erase_clients", erase)
+    patch.setattr("octavo.actors.jobs.housekeeping.erase_clients", erase)
 
 
 def erase_all_clients(patch: pytest.MonkeyPatch) -> None:
@@ -150,7 +150,7 @@ def erase_all_clients(patch: pytest.MonkeyPatch) -> None:
 
         return both
 
-    patch.setattr("octavo.actors.jobs.sweeping.erase_clients", erase_more)
+    patch.setattr("octavo.actors.jobs.housekeeping.erase_clients", erase_more)
 
 
 def drop_uses_during_a_write(patch: pytest.MonkeyPatch) -> None:

@@ -20,11 +20,11 @@ from octavo_rules.documents.document import client_of
 from octavo_rules.identity import AccountId, WorkspaceId
 from outcome import Outcome
 
-from octavo.actors.jobs import retention as retention_jobs
-from octavo.actors.jobs import step_loop
+from octavo.actors.jobs import housekeeping
+from octavo.actors.jobs import housekeeping as retention_jobs
 from octavo.actors.workspace.actor import workspaces as workspace_actors
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, Push
-from octavo.features.accounts.activity import Activity
+from octavo.features.accounts.credentials import Activity
 from octavo.features.accounts.sql import account_removal, password_resets, portal_tokens, sessions
 from octavo.features.files import sql as oauth_programs
 from octavo.features.history.feature import retention_of
@@ -91,7 +91,7 @@ async def simulate_housekeeping(
     with ExitStack() as stack:
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         patch.setattr(retention_jobs, "PERIOD_SECONDS", PERIOD)
-        patch.setattr(step_loop, "POLL_SECONDS", POLL)
+        patch.setattr(housekeeping, "POLL_SECONDS", POLL)
         rows = random.choice([1, 2, 500])
         for module in LIMITED:
             patch.setattr(module, "MAX_ROWS", rows)

@@ -6,7 +6,7 @@ import pytest
 from octavo_rules.identity import AccountId
 
 from octavo.features.accounts.credentials import Credentials
-from octavo.features.oauth.rules.grant import Grant
+from octavo.features.oauth.rules.authorization_request import Grant
 from octavo.features.oauth.sql import oauth_clients, oauth_grants
 from octavo.features.oauth.sql.oauth_grants import NewToken
 from octavo.features.oauth.tokens import IssuedTokens, Tokens

@@ -1,6 +1,6 @@
 """Attempts to sign in, and the limit of them: so many at once, and then one in each share of time.
 
-Written from the documentation, and independent of `octavo.model.access.rate`: it compares
+Written from the documentation, and independent of `octavo.model.access.account`: it compares
 all attempts of a run with each other instead of keeping one number.
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from octavo.features.oauth.rules.grant import TokenKind
+from octavo.features.oauth.rules.authorization_request import TokenKind
 from octavo.store.transaction import Transaction
 
 

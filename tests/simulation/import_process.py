@@ -16,8 +16,7 @@ from octavo.features.archives.archive_check import ArchiveWork
 from octavo.features.archives.import_commits import CommitServices
 from octavo.features.archives.import_run import ImportRunner
 from octavo.features.archives.imports import Imports
-from octavo.features.archives.job import ArchiveJobs, free_slots_left
-from octavo.features.archives.recent_writes import RecentWrites
+from octavo.features.archives.job import ArchiveJobs, RecentWrites, free_slots_left
 from octavo.features.images.blob_writer import BlobWriter
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageQuota

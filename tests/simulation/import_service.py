@@ -18,7 +18,7 @@ from greenroom.testing import InjectedCrash, current_schedule, note, scenario_ra
 from octavo_rules.content import note_text
 from octavo_rules.identity import FileId, MutationId
 
-from octavo.actors.jobs import step_loop
+from octavo.actors.jobs import housekeeping
 from octavo.actors.workspace.messages import ChangesetRefused, Push
 from octavo.features.archives import import_commits
 from octavo.features.archives.import_run import ImportIncomplete, ImportResult
@@ -76,7 +76,7 @@ async def simulate_imports(
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         patch.setattr(trio.to_thread, "run_sync", _at_once)
         # The jobs work when they are woken alone: time passes in any amount here.
-        patch.setattr(step_loop, "POLL_SECONDS", math.inf)
+        patch.setattr(housekeeping, "POLL_SECONDS", math.inf)
         patch.setattr(import_commits, "NOTES_AT_ONCE", random.choice([2, 3, 7]))
         patch.setattr(import_commits, "NOTES_BESIDES", 1)
         patch.setattr(import_commits, "IMAGES_AT_ONCE", random.choice([1, 2]))

@@ -15,7 +15,7 @@ from octavo.actors.workspace.actor import workspaces
 from octavo.actors.workspace.current_files import CurrentFiles
 from octavo.actors.workspace.messages import Push
 from octavo.features.links.reading import link_sources
-from octavo.model.documents.limits import DocumentLimits
+from octavo.model.documents.update_log import DocumentLimits
 from octavo.model.files.changeset import Changeset
 from octavo.model.files.receipt import Receipt
 from octavo.model.refusal import UnrenderableNote

@@ -8,10 +8,9 @@ from greenroom import Directory, WorkerContext, WorkerSpec
 from octavo_rules.identity import WorkspaceId
 
 from octavo.actors.workspace.messages import WorkspaceMessage
-from octavo.features.history.job import RestoringJob
+from octavo.features.history.job import RestorationPostponed, RestorationRunner, RestoringJob
 from octavo.features.history.restorations import Restorations
-from octavo.features.history.rules.restoration_order import BatchSizes
-from octavo.features.history.runner import RestorationPostponed, RestorationRunner
+from octavo.features.history.rules.restoration import BatchSizes
 from tests.simulation.bare_process import AT_ONCE
 from tests.simulation.disk import Disk
 from tests.simulation.import_process import UnreliableWorkspaces

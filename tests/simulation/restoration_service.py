@@ -13,7 +13,7 @@ from octavo_rules.identity import AccountId, FileId, MutationId, Position, Works
 
 from octavo.actors.workspace.messages import ChangesetRefused, HeadOf, Push
 from octavo.features.history.restorations import RestorationRequest
-from octavo.features.history.rules.restoration_order import BatchSizes
+from octavo.features.history.rules.restoration import BatchSizes
 from octavo.features.history.sql import restorations as rows
 from octavo.features.history.sql.restorations import RestorationKey, StoredRestoration
 from octavo.model.files.changeset import (

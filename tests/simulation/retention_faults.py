@@ -12,11 +12,11 @@ from random import Random
 from octavo_rules.changes import SaveNote
 from octavo_rules.identity import Epoch, FileId, WorkspaceId
 
-from octavo.actors.jobs.retention import RetentionJob, removal
+from octavo.actors.jobs.housekeeping import RetentionJob, removal
 from octavo.documents import merged
 from octavo.features.history.feature import pruning
 from octavo.features.history.rules.retention import DAY, HOUR, Retention
-from octavo.model.documents.limits import DocumentLimits
+from octavo.model.documents.update_log import DocumentLimits
 from octavo.model.files.revision import Revision
 from octavo.store import Script, Transaction
 from octavo.store.queries.documents import DOCUMENT, WITH_DOCUMENT, document_of_row, updates_beside

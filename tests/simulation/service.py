@@ -17,12 +17,12 @@ from greenroom.testing import History, current_schedule, note_fault, scenario_ra
 from octavo_rules.identity import WorkspaceId
 from trio.testing import wait_all_tasks_blocked
 
-from octavo.actors.jobs import step_loop
+from octavo.actors.jobs import housekeeping
 from octavo.actors.workspace.messages import HeadOf
 from octavo.features.images.feature import ATTACHING_SECONDS
 from octavo.features.images.uploading import LIFETIME_SECONDS
 from octavo.features.links.sql import link_view
-from octavo.model.documents.limits import DocumentLimits
+from octavo.model.documents.update_log import DocumentLimits
 from octavo.store.queries import index_backlog
 from tests.simulation.asking import Asking
 from tests.simulation.blob_disk import BlobDisk, DiskWithBlobs
@@ -92,7 +92,7 @@ async def simulate(
         # So that the indexes are updated in several steps, and also before queries.
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         # The jobs work when they are woken alone: time passes in any amount here.
-        patch.setattr(step_loop, "POLL_SECONDS", math.inf)
+        patch.setattr(housekeeping, "POLL_SECONDS", math.inf)
         drawn = Random(f"indexing of {current_schedule()}")
         patch.setattr(index_backlog, "_MAX_FILES", drawn.choice([1, 2, 100]))
         patch.setattr(link_view, "MAX_FILES", drawn.choice([0, 1, 100]))

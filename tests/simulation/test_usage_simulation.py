@@ -8,8 +8,7 @@ from greenroom.testing import ScheduleFailure
 from greenroom.testing.plugin import Explore
 
 from octavo.features.usage import sql as usage
-from octavo.features.usage.counters import UsageCounters
-from octavo.features.usage.meter import UsageMeter
+from octavo.features.usage.meter import UsageCounters, UsageMeter
 from octavo.model.usage import NOTHING
 from tests.simulation.test_simulation import CI_SEEDS, SEEDS
 from tests.simulation.usage_service import ALL_READS, simulate_usage

@@ -7,7 +7,7 @@ from random import Random
 from greenroom.testing import History, HistoryEntry, NotLinearizable, Status, check_linearizable
 from octavo_rules.identity import RevisionId, WorkspaceId
 
-from octavo.model.documents.limits import DocumentLimits
+from octavo.model.documents.update_log import DocumentLimits
 from tests.histories.feed_order import check_order
 from tests.histories.operations import Commit, Operation
 from tests.simulation.device import WORKSPACES, Device, faults_of_current_files

@@ -15,9 +15,8 @@ import pytest
 from octavo.store import StatementInvalid, StoreUnusable
 from octavo.store.migrations import Engine, Migration, pending, shipped
 from octavo.store.postgres.bridge import Bridge, open_bridge
-from octavo.store.postgres.connection import PooledConnection
+from octavo.store.postgres.connection import FAILURES, PooledConnection
 from octavo.store.postgres.connection import connect as connect_postgres
-from octavo.store.postgres.failures import FAILURES
 from octavo.store.postgres.requirements import migrate as migrate_postgres
 from octavo.store.sqlite.connection import connect
 from octavo.store.sqlite.migrating import migrate, statements

@@ -15,7 +15,7 @@ from octavo_rules.identity import READ, START, AccountId, WorkspaceId
 from trio.testing import wait_all_tasks_blocked
 
 from octavo.actors.notice_hub import NoticeHub
-from octavo.model.access.access_limits import AccessLimits, parse_scopes
+from octavo.model.access.account import AccessLimits, parse_scopes
 from octavo.store import Transaction
 from octavo.store.queries.workspaces import WorkspaceAccess
 from octavo.ws.notice_stream import (

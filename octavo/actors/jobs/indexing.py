@@ -15,7 +15,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import trio
 from octavo_rules.identity import WorkspaceId
 
-from octavo.actors.jobs.step_loop import StepLoop
+from octavo.actors.jobs.housekeeping import StepLoop
 from octavo.store import IndexDamaged, Store, StoreError
 from octavo.store.queries.index_backlog import (
     SLICE_BYTES,

@@ -44,6 +44,7 @@ from octavo.model.files.receipt import receipt_of
 from octavo.model.files.tree import Tree
 from octavo.store import Store, StoreUnavailable
 from octavo.store.fair_turns import working_for
+from octavo.store.queries.blobs import UploadGone
 from octavo.store.queries.changesets import (
     HeadReplaced,
     PositionMoved,
@@ -53,7 +54,6 @@ from octavo.store.queries.changesets import (
     receipts,
     store_documents,
 )
-from octavo.store.queries.contents import UploadGone
 from octavo.store.queries.feed import Heads, all_heads, heads_after
 
 HEADS_PER_TURN = 100

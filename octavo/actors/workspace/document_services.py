@@ -10,7 +10,7 @@ from octavo_rules.identity import WorkspaceId
 
 from octavo.actors.workspace.messages import RebuildDocuments
 from octavo.documents import CheckText, DocumentBatch, DocumentCache, merged
-from octavo.model.documents.limits import DocumentLimits
+from octavo.model.documents.update_log import DocumentLimits
 from octavo.store.fair_turns import FairTurns, RunInThread
 from octavo.store.queries.files import WholeFile
 

@@ -11,8 +11,7 @@ from octavo.cli.commands.backup import described
 from octavo.cli.help import Command, example
 from octavo.cli.interruption import Interrupted, until_signal
 from octavo.cli.output import Failed, say
-from octavo.cli.progress import ProgressDisplay
-from octavo.cli.progress_values import counted
+from octavo.cli.progress import ProgressDisplay, counted
 from octavo.cli.reading import read, takes_settings
 from octavo.service.backup import BackupFailed
 from octavo.service.blob_transfer import described_faults

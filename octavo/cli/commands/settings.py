@@ -9,7 +9,7 @@ from octavo.cli.help import Command, example
 from octavo.cli.output import say
 from octavo.cli.reading import read, takes_settings
 from octavo.settings import LoadedSettings
-from octavo.settings.description import Description, describe, plain, shown
+from octavo.settings.reading import Description, describe, plain, shown
 
 _WIDTH = 80
 

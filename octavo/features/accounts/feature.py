@@ -4,16 +4,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from octavo.access.entropy import elapsed, jitter, new_entropy, new_id, now
-from octavo.actors.jobs.retention import removal
-from octavo.features.accounts.activity import Activity
+from octavo.actors.jobs.housekeeping import removal
 from octavo.features.accounts.api.account import AccountOperations
-from octavo.features.accounts.api.auth import AuthOperations
+from octavo.features.accounts.api.auth import AuthOperations, PasswordResetOperations
 from octavo.features.accounts.api.authentication import OperatorTokens, SessionOrKey
-from octavo.features.accounts.api.keys import KeyOperations
-from octavo.features.accounts.api.password_reset import PasswordResetOperations
-from octavo.features.accounts.api.sessions import SessionOperations
-from octavo.features.accounts.credentials import CACHE_SECONDS, Credentials
-from octavo.features.accounts.known_devices import KnownDevices
+from octavo.features.accounts.api.keys import KeyOperations, SessionOperations
+from octavo.features.accounts.credentials import CACHE_SECONDS, Activity, Credentials
 from octavo.features.accounts.own_account import OwnAccount, OwnConsent, OwnPassword
 from octavo.features.accounts.own_credentials import OwnKeys, OwnSessions
 from octavo.features.accounts.password_reset import PasswordReset
@@ -21,7 +17,7 @@ from octavo.features.accounts.passwords import Passwords, hash_workers
 from octavo.features.accounts.portal import Portal
 from octavo.features.accounts.removal import AccountRemoval
 from octavo.features.accounts.rules.session import DAY, SessionLife
-from octavo.features.accounts.sign_in import SessionMaker, SignIn
+from octavo.features.accounts.sign_in import KnownDevices, SessionMaker, SignIn
 from octavo.features.accounts.sql import password_resets, portal_tokens
 from octavo.features.accounts.sql.sessions import expire_sessions
 from octavo.features.legal.feature import Legal

@@ -8,8 +8,7 @@ from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.features.accounts.rules.refusal import NoSuchKey, NoSuchSession
 from octavo.features.accounts.rules.session import ApiKey, Session, SessionLife
 from octavo.features.accounts.sql import api_keys, sessions
-from octavo.model.access.access_limits import AccessLimits
-from octavo.model.access.account import KeyId, SessionId
+from octavo.model.access.account import AccessLimits, KeyId, SessionId
 from octavo.model.access.audit import AuditEntry
 from octavo.model.access.token import api_key, digest_of
 from octavo.store import Store

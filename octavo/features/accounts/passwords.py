@@ -26,6 +26,9 @@ from octavo.model.access.account import PasswordQueueFull
 from octavo.store.fair_turns import FairTurns
 from octavo.workers import RunWork, WorkerPool
 
+_SALT, _HASH = 16, 32
+
+
 MAX_MEMORY = 1024 * 1024 * 1024
 """The address space of a worker process, in bytes: a hash takes 64 MiB, and the stacks of threads
 and their arenas a multiple of that, most of which is never used."""

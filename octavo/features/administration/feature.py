@@ -5,15 +5,17 @@ from typing import TYPE_CHECKING
 from octavo.access.entropy import now
 from octavo.control.serving import CommandWithArguments
 from octavo.features.accounts.feature import Accounts
-from octavo.features.administration.account_command import (
+from octavo.features.administration.account_commands import (
     NAME,
     AccountCommand,
     AccountCommandResult,
+    AccountCommands,
 )
-from octavo.features.administration.account_commands import AccountCommands
 from octavo.features.administration.administration import Administration
-from octavo.features.administration.api.administration import AdministrationOperations
-from octavo.features.administration.api.audit import AuditOperations
+from octavo.features.administration.api.administration import (
+    AdministrationOperations,
+    AuditOperations,
+)
 from octavo.features.administration.api.installation import InstallationOperations
 from octavo.features.administration.api.operator import OperatorOperations
 from octavo.features.members.feature import Membership

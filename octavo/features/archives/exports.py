@@ -16,9 +16,8 @@ import trio
 from octavo_rules.export_report import REPORT, export_report
 from octavo_rules.identity import AccountId, FileId, Position, RevisionId, WorkspaceId
 
-from octavo.features.archives.job import ArchiveJobs
-from octavo.features.archives.recent_writes import RecentWrites
-from octavo.features.archives.worker.export_layout import ExportLayout
+from octavo.features.archives.job import ArchiveJobs, RecentWrites
+from octavo.features.archives.worker.selection import ExportLayout
 from octavo.features.archives.worker.zip_writer import ZipWriter
 from octavo.features.images.sql import StoredImage, blobs_of
 from octavo.model.files.confinement import Confinement

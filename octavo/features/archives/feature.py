@@ -10,8 +10,7 @@ from octavo.features.archives.exports import Exports
 from octavo.features.archives.import_commits import CommitServices
 from octavo.features.archives.import_run import ImportRunner
 from octavo.features.archives.imports import Imports
-from octavo.features.archives.job import ArchiveJobs
-from octavo.features.archives.recent_writes import RecentWrites
+from octavo.features.archives.job import ArchiveJobs, RecentWrites
 from octavo.features.files.api.changeset_submission import Workspaces
 from octavo.features.images.feature import Images
 from octavo.features.legal.feature import Legal

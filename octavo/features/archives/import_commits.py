@@ -14,15 +14,14 @@ from octavo_rules.identity import Digest, FileId, MutationId, Position, Workspac
 
 from octavo.actors.workspace.messages import ChangesetRefused, Push, WorkspaceMessage
 from octavo.features.archives import sql as rows
-from octavo.features.archives.recent_writes import RecentWrites
+from octavo.features.archives.job import RecentWrites
 from octavo.features.archives.rules import ImportMissing, UsedPaths, archive_of, free_path
 from octavo.features.archives.worker.checked_files import CheckedImage, CheckedNote, take
 from octavo.features.images import sql as uploads
 from octavo.features.images.blob_writer import BlobWriter
 from octavo.features.images.image_work import WrittenFile
 from octavo.features.usage.storage import StorageQuota
-from octavo.model.files.changeset import AttachImage, Changeset, CreateFile, fingerprint
-from octavo.model.files.derived_id import derived_id
+from octavo.model.files.changeset import AttachImage, Changeset, CreateFile, derived_id, fingerprint
 from octavo.model.files.image import ObjectId, UploadedImage
 from octavo.model.refusal import InvalidGraph, PathConflict
 from octavo.model.usage import StorageLimitReached

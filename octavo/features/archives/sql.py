@@ -9,7 +9,7 @@ from octavo_rules.identity import AccountId, Digest, WorkspaceId
 
 from octavo.features.archives.rules import archive_of
 from octavo.features.usage.sql import room_for_part
-from octavo.model.files.derived_id import derived_id
+from octavo.model.files.changeset import derived_id
 from octavo.store.blobs import BlobKey
 from octavo.store.blobs.blob_store import digest_of_key
 from octavo.store.queries.blobs import check_soon, mark_stored

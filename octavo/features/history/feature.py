@@ -6,17 +6,16 @@ import trio
 from octavo_rules.identity import Position
 
 from octavo.access.entropy import new_id, now
-from octavo.actors.jobs.retention import DAY, PAUSE, RetentionStep, removal
+from octavo.actors.jobs.housekeeping import DAY, PAUSE, RetentionStep, removal
 from octavo.documents import merged
 from octavo.features.files.api.changeset_submission import Workspaces
 from octavo.features.files.feature import Files
 from octavo.features.history.api.client_changes import ClientChangeOperations
 from octavo.features.history.api.history import HistoryOperations
 from octavo.features.history.api.restorations import RestorationOperations
-from octavo.features.history.job import RestoringJob
+from octavo.features.history.job import RestorationPostponed, RestorationRunner, RestoringJob
 from octavo.features.history.restorations import Restorations
 from octavo.features.history.rules.retention import Retention
-from octavo.features.history.runner import RestorationPostponed, RestorationRunner
 from octavo.features.history.sql import restorations
 from octavo.features.history.sql.history_pruning import FIRST, FileKey, files_to_prune, prune_file
 from octavo.features.history.undo import ProgramUndo

@@ -5,16 +5,318 @@ database has what each has done: another process, or the next one, goes on with 
 same one do no harm: each of its changesets has one identifier.
 """
 
+import hashlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Protocol
 
 import trio
-from greenroom import ActorError
+from greenroom import ActorError, Directory
+from octavo_rules.content import NoteText, note_text
+from octavo_rules.identity import AccountId, Digest, FileId, MutationId, WorkspaceId
+from octavo_rules.problems import Problem
 
-from octavo.actors.workspace.messages import CommitFailed
-from octavo.features.history.sql.restorations import RestorationKey, unfinished
+from octavo.actors.workspace.messages import (
+    ChangesetRefused,
+    CommitFailed,
+    NoWorkspace,
+    Push,
+    WorkspaceMessage,
+)
+from octavo.features.history.rules.restoration import (
+    MAX_BYTES,
+    BatchSizes,
+    Begun,
+    LeftFile,
+    Restoration,
+    RestorationPace,
+    batches,
+    restoration,
+)
+from octavo.features.history.rules.reversion import OUTDATED_BY, Reversion, operation_of
+from octavo.features.history.sql import past_states, restorations
+from octavo.features.history.sql.past_states import StatesSince
+from octavo.features.history.sql.restorations import RestorationKey, StoredRestoration, unfinished
+from octavo.model.files.changeset import ChangeOperation, Changeset, derived_id
+from octavo.model.files.revision import Revision
+from octavo.model.workspace import grants
 from octavo.store import Store, StoreError
+from octavo.store.queries import accounts as account_rows
+from octavo.store.queries import files, workspaces
+from octavo.store.queries.changesets import committed_changes
+
+MAX_ATTEMPTS = 20
+"""How often it is planned anew without a changeset in between, before it is postponed."""
+_FEW = 500
+_PRUNED = "It was interrupted for so long that earlier revisions may have been removed."
+_FORBIDDEN = (
+    "The account whose changes these are may not change the workspace any more: somebody who may "
+    "can let it go on."
+)
+
+
+class RestorationPostponed(Exception):
+    """Others change the files all the time: the restoration goes on later."""
+
+
+class _Stopped(Exception):
+    """The restoration can't go on."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+
+
+def changeset_id(key: RestorationKey, number: int) -> MutationId:
+    """Return the identifier of the ``number``-th changeset of a restoration, from 1 on."""
+    return MutationId(derived_id(key.restoration_id, key.workspace_id, "changeset", number))
+
+
+def changeset_ids(key: RestorationKey, steps: int) -> frozenset[MutationId]:
+    """Return the identifiers of the changesets that a restoration has made."""
+    return frozenset(changeset_id(key, number) for number in range(1, steps + 1))
+
+
+async def plan(states: StatesSince, folder: str, begun: Begun | None = None) -> Restoration:
+    """Return what a restoration does, computed in a thread if there are many files."""
+    if len(states.changed) + len(states.others) <= _FEW:
+        return restoration(*states, folder, begun)
+    return await trio.to_thread.run_sync(
+        lambda: restoration(*states, folder, begun), abandon_on_cancel=True
+    )
+
+
+class RestorationRunner:
+    """Runs restorations that were recorded.
+
+    Args:
+        store: the store of the workspaces.
+        workspaces: their actors.
+        now: returns Unix time in seconds.
+        kept: milliseconds for which all revisions are stored.
+        sizes: the sizes of changesets.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        workspaces: Directory[WorkspaceId, WorkspaceMessage],
+        *,
+        now: Callable[[], float],
+        kept: int,
+        sizes: BatchSizes = BatchSizes(),  # noqa: B008 - immutable
+    ) -> None:
+        self._kept = kept
+        self._store = store
+        self._workspaces = workspaces
+        self._now = now
+        self._sizes = sizes
+
+    async def run(self, key: RestorationKey) -> None:
+        """Run a restoration to its end, and record it.
+
+        Raises `RestorationPostponed`, and the failures of the database and of the actor: then it
+        goes on when it is run again. So it does when the call is cancelled.
+        """
+        found = await self._store.read(restorations.find(key))
+        if found is None or found.state != "running":
+            return
+        try:
+            run = _Run(self._store, self._workspaces, found, self._ms, self._sizes)
+            await run.require_history(self._ms() - self._kept)
+            await run.run()
+        except NoWorkspace:
+            # Nobody will ask for it any more.
+            await self.stop(key, "not_found", "The workspace was deleted.")
+        except _Stopped as stopped:
+            await self.stop(key, stopped.code, stopped.detail)
+
+    async def stop(self, key: RestorationKey, code: str, detail: str) -> None:
+        """Record why a restoration can't go on. It does when it is asked for again."""
+        await self._store.write(restorations.fail(key, code, detail, self._ms()))
+
+    def _ms(self) -> int:
+        return int(self._now() * 1000)
+
+
+class _Run:
+    """One run of a restoration."""
+
+    def __init__(
+        self,
+        store: Store,
+        workspaces: Directory[WorkspaceId, WorkspaceMessage],
+        given: StoredRestoration,
+        now: Callable[[], int],
+        sizes: BatchSizes,
+    ) -> None:
+        self._store = store
+        self._workspaces = workspaces
+        self._given = given
+        self._key = given.key
+        self._now = now
+        self._sizes = sizes
+        self._steps = given.steps
+        self._last = given.last_position
+        self._done = given.done
+        self._pace = RestorationPace()
+        self._unacceptable: set[FileId] = set()
+        self._irretrievable: set[FileId] = set()
+        # The files that get their former states back at present.
+        self._reinstated: frozenset[FileId] = frozenset()
+
+    async def require_history(self, earliest: int) -> None:
+        """Raise `_Stopped` if revisions may be pruned by now that it returns to."""
+        past = await self._store.read(
+            past_states.past_position(self._key.workspace_id, self._given.asked.target)
+        )
+        if past is not None and past.changed_at is not None and past.changed_at < earliest:
+            raise _Stopped("history_pruned", _PRUNED)
+
+    async def run(self) -> None:
+        attempts = 0
+        while True:
+            await self._count_committed()
+            planned = await self._plan()
+            self._done = planned.returned
+            self._reinstated = frozenset(each.head.file_id for each in planned.reinstated)
+            pace = self._pace
+            todo = batches(planned.pending, self._sizes, pace)
+            if not todo:
+                await self._finish(planned.left)
+                return
+            before = self._progress
+            targets = {each.head.file_id: each.target for each in planned.reversions}
+            for batch in todo:
+                if not await self._return_files(batch, targets) or pace.most < self._sizes.step:
+                    # What was accepted lets the next changeset have more files.
+                    break
+            attempts = 0 if self._progress > before else attempts + 1
+            if attempts == MAX_ATTEMPTS:
+                raise RestorationPostponed("Others change the files all the time.")
+
+    @property
+    def _progress(self) -> int:
+        """A number that grows with what is done, and with what is known to be refused."""
+        refused = (self._unacceptable, self._irretrievable, self._pace.last)
+        return self._steps + sum(map(len, refused))
+
+    async def _count_committed(self) -> None:
+        """Count the changesets that were committed and not recorded."""
+        while True:
+            script = committed_changes(self._key.workspace_id, self._changeset_id(self._steps + 1))
+            found = await self._store.read(script)
+            if found is None:
+                return
+            self._steps, self._last = self._steps + 1, found[1]
+
+    async def _plan(self) -> Restoration:
+        asked = self._given.asked
+        script = past_states.states_since(self._key.workspace_id, asked.target)
+        states = await self._store.read_much(script)
+        own = frozenset(self._changeset_id(number) for number in range(1, self._steps + 1))
+        refused = (frozenset(self._unacceptable), frozenset(self._irretrievable))
+        begun = Begun(self._given.start_position, own, *refused)
+        return await plan(states, asked.folder, begun)
+
+    async def _return_files(
+        self, batch: tuple[Reversion, ...], targets: Mapping[FileId, Revision | None]
+    ) -> bool:
+        """Commit one changeset; return False if what is left to do has to be planned anew.
+
+        A file that is only deleted for now, or gets its former state back, has another one of the
+        ``targets``, or none.
+        """
+        account_id = await self._author()
+        operations = await self._operations(batch)
+        if operations is None:
+            return False
+        number = self._steps + 1
+        changeset = Changeset(
+            self._changeset_id(number),
+            _fingerprint(self._key),
+            account_id,
+            operations,
+            origin="restore",
+        )
+        try:
+            receipt = await self._workspaces.ask(self._key.workspace_id, Push(changeset))
+        except ChangesetRefused as refused:
+            self._consider(refused.refusal, [each.head.file_id for each in batch])
+            return False
+        self._pace = self._pace.after_commit()
+        self._steps, self._last = number, receipt.position
+        self._done += sum(
+            each.head.file_id in targets and each.target is targets[each.head.file_id]
+            for each in batch
+        )
+        await self._record()
+        return True
+
+    def _consider(self, refusal: Problem, refused: Collection[FileId]) -> None:
+        """Find out what follows from the refusal of a changeset of files. Raises `_Stopped`."""
+        if isinstance(refusal, OUTDATED_BY):
+            self._pace = self._pace.after_refusal(refused)
+            return
+        file_id = refusal.file_id
+        if file_id is not None and file_id not in self._unacceptable:
+            self._unacceptable.add(file_id)
+        elif file_id in self._reinstated - self._irretrievable:
+            self._irretrievable.add(file_id)
+        else:
+            raise _Stopped(refusal.code, refusal.detail)
+
+    async def _author(self) -> AccountId:
+        """Return whose the next changeset is, who may make it. Raises `_Stopped`.
+
+        It is read anew: after another process has stopped, somebody else may have it go on.
+        """
+        workspace = self._key.workspace_id
+        found = await self._store.read(restorations.find(self._key))
+        account = self._given.author if found is None else found.author
+        state = await self._store.read(account_rows.state_of(account))
+        role = await self._store.read(workspaces.role_of(workspace, account))
+        if state != "enabled" or role is None or not grants(role, "write"):
+            raise _Stopped("forbidden", _FORBIDDEN)
+        return account
+
+    async def _operations(self, batch: Iterable[Reversion]) -> tuple[ChangeOperation, ...] | None:
+        """Return the operations of a changeset; None when a text is not stored any more."""
+        named = [
+            each.target.revision_id for each in batch if each.target is not None and each.needs_text
+        ]
+        texts: dict[FileId, NoteText] = {}
+        if named:
+            script = files.files(self._key.workspace_id, [], named, MAX_BYTES)
+            _, found = await self._store.read_much(script)
+            texts = {
+                each.revision.file_id: note_text(each.text)
+                for each in found
+                if each.text is not None
+            }
+            if len(texts) < len(named):
+                return None
+        return tuple(operation_of(each, texts.get(each.head.file_id)) for each in batch)
+
+    async def _record(self) -> None:
+        script = restorations.record_step(
+            self._key, self._steps, self._last, self._done, self._now()
+        )
+        await self._store.write(script)
+
+    async def _finish(self, left: tuple[LeftFile, ...]) -> None:
+        await self._record()
+        await self._store.write(restorations.finish(self._key, self._done, left, self._now()))
+
+    def _changeset_id(self, number: int) -> MutationId:
+        return changeset_id(self._key, number)
+
+
+def _fingerprint(key: RestorationKey) -> Digest:
+    text = f"restoration\n{key.workspace_id}\n{key.restoration_id}"
+    return Digest(hashlib.sha256(text.encode()).hexdigest()[:32])
+
 
 STALLED_SECONDS = 60.0
 """Seconds after the last step of a restoration until another process goes on with it."""
@@ -28,7 +330,7 @@ _log = logging.getLogger(__name__)
 
 
 class Runner(Protocol):
-    """What `octavo.features.history.runner.RestorationRunner` does."""
+    """What `octavo.features.history.job.RestorationRunner` does."""
 
     async def run(self, key: RestorationKey) -> None:
         """Run a restoration to its end."""

@@ -6,9 +6,8 @@ from typing import NamedTuple
 import trio
 from octavo_rules.identity import AccountId, MutationId, Position, WorkspaceId
 
-from octavo.features.history.job import RestoringJob
+from octavo.features.history.job import RestoringJob, changeset_ids, plan
 from octavo.features.history.rules.restoration import Begun, Restoration, moved_away
-from octavo.features.history.runner import changeset_ids, plan
 from octavo.features.history.sql import past_states, restorations
 from octavo.features.history.sql.restorations import (
     MAX_LEFT,

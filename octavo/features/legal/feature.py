@@ -60,7 +60,7 @@ def _read(path: Path) -> tuple[str, str]:
     """Return the version and the HTML of a document."""
     # Only installations with a document load the renderer.
     from octavo.render.front_matter import split_front_matter
-    from octavo.render.html import to_html
+    from octavo.render.note import to_html
 
     try:
         with path.open("rb") as file:
@@ -110,7 +110,7 @@ def legal_feature(kernel: Kernel, legal: Legal) -> Parts:
 def _pages_of(legal: Legal, public_url: str) -> Mapping[DocumentName, LegalDocumentPage]:
     if not legal.html:
         return {}
-    from octavo.features.legal.document_pages import legal_pages
+    from octavo.features.legal.pages import legal_pages
 
     return legal_pages(legal.html, legal.documents, public_url)
 

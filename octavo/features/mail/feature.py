@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from greenroom import WorkerContext, WorkerSpec
 
-from octavo.actors.jobs.retention import removal
+from octavo.actors.jobs.housekeeping import removal
 from octavo.features.mail import sql
 from octavo.features.mail.delivery import MailDelivery
 from octavo.features.mail.sending import mail_delivery

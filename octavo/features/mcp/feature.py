@@ -18,7 +18,7 @@ def mcp_feature(kernel: Kernel, accounts: Accounts, perform: contract.PerformAs)
 
     def load() -> Exchange:
         # The models of the protocol take longer than all other operations.
-        from octavo.features.mcp.api.mcp_exchange import mcp_exchange
+        from octavo.features.mcp.api.mcp_notes import mcp_exchange
 
         return mcp_exchange(perform, public_url=settings.public_url, writes=settings.mcp_write)
 

@@ -5,7 +5,10 @@ import json
 from collections.abc import Mapping
 from typing import cast
 
-from octavo.features.mcp.identifiers import (
+from octavo.features.mcp.notes import NoteContent, Notes, NotesRefused, WorkspaceEntry
+from octavo.features.mcp.protocol import McpRequest, Params, invalid_params, no_resource
+from octavo.features.mcp.tool import (
+    DATA_NOTICE,
     NOTE_TEMPLATE,
     PATH_TEMPLATE,
     note_uri,
@@ -13,9 +16,6 @@ from octavo.features.mcp.identifiers import (
     read_note_uri,
     read_path_uri,
 )
-from octavo.features.mcp.notes import NoteContent, Notes, NotesRefused, WorkspaceEntry
-from octavo.features.mcp.protocol import McpRequest, Params, invalid_params, no_resource
-from octavo.features.mcp.tool import DATA_NOTICE
 
 MEDIA_TYPE = "text/markdown"
 PAGE = 100

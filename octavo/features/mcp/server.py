@@ -28,8 +28,15 @@ from octavo.features.mcp.protocol import (
     read_message,
     response_of,
 )
-from octavo.features.mcp.schema import InvalidArguments, advertised, check_arguments
-from octavo.features.mcp.tool import DATA_NOTICE, Structured, Tool, ToolRefused
+from octavo.features.mcp.tool import (
+    DATA_NOTICE,
+    InvalidArguments,
+    Structured,
+    Tool,
+    ToolRefused,
+    advertised,
+    check_arguments,
+)
 
 Json = dict[str, object]
 Method = Callable[[McpRequest, "McpCaller"], Awaitable[Json]]

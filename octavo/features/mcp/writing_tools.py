@@ -8,18 +8,28 @@ Changesets of an access token have the origin ``mcp``.
 
 from typing import cast
 
-from octavo.features.mcp.excerpt import excerpt
-from octavo.features.mcp.identifiers import note_uri
 from octavo.features.mcp.notes import NoteChange, NoteContent, Notes, NotesRefused
-from octavo.features.mcp.reading_tools import LONGEST_ID, LONGEST_PATH, NOTE_ID, WORKSPACE_ID
-from octavo.features.mcp.schema import Arguments, boolean, integer, optional, record, text
+from octavo.features.mcp.reading_tools import (
+    LONGEST_ID,
+    LONGEST_PATH,
+    NOTE_ID,
+    WORKSPACE_ID,
+    excerpt,
+)
 from octavo.features.mcp.tool import (
     DATA_NOTICE,
+    Arguments,
     Structured,
     Tool,
     ToolRefused,
+    boolean,
+    integer,
     note_argument,
+    note_uri,
+    optional,
+    record,
     revision_argument,
+    text,
     workspace_argument,
 )
 

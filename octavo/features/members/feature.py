@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from octavo.access.entropy import new_entropy, new_id, now
-from octavo.actors.jobs.retention import removal
+from octavo.actors.jobs.housekeeping import removal
 from octavo.features.accounts.feature import Accounts
 from octavo.features.legal.feature import Legal
 from octavo.features.members.api.invitations import InvitationOperations

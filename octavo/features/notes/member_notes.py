@@ -16,8 +16,7 @@ from octavo.features.publishing.renderings import RenderingPostponed, Renderings
 from octavo.features.publishing.rules import LinkTarget
 from octavo.features.publishing.sql.rendered_notes import TextSource
 from octavo.features.publishing.sql.site_changes import place_of
-from octavo.features.publishing.workspace_map import FolderContents, WorkspaceMap
-from octavo.features.publishing.workspace_maps import WorkspaceMaps
+from octavo.features.publishing.workspace_map import FolderContents, WorkspaceMap, WorkspaceMaps
 from octavo.model.files.path import NOTE_SUFFIX
 from octavo.render.references import FileReference, ImageAddress, LinkAddress
 from octavo.render.rendered_note import OutlineHeading, RenderedNote

@@ -10,16 +10,16 @@ from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.features.oauth.clients import Clients
 from octavo.features.oauth.rules.authorization_request import (
+    CODE_SECONDS,
     AuthorizationRequest,
+    Grant,
     read_request,
     response_address,
 )
 from octavo.features.oauth.rules.client import is_document_address
-from octavo.features.oauth.rules.grant import CODE_SECONDS, Grant
 from octavo.features.oauth.rules.refusal import InvalidOAuthRequest
 from octavo.features.oauth.sql import oauth_clients, oauth_grants
-from octavo.model.access.access_limits import AccessLimits
-from octavo.model.access.account import GrantId
+from octavo.model.access.account import AccessLimits, GrantId
 from octavo.model.access.audit import AuditEntry
 from octavo.model.access.token import digest_of, opaque_token
 from octavo.store import Store

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from octavo_rules.identity import AccountId
 
 from octavo.access.entropy import new_entropy, new_id, now
-from octavo.actors.jobs.retention import removal
+from octavo.actors.jobs.housekeeping import removal
 from octavo.features.accounts.feature import Accounts
 from octavo.features.files import sql as programs
 from octavo.features.oauth.api.connections import ConnectionOperations
@@ -16,7 +16,7 @@ from octavo.kernel import Feature, Kernel, Parts
 from octavo.store.transaction import Listeners, Transaction
 
 if TYPE_CHECKING:
-    from octavo.features.oauth.client_documents import Fetch
+    from octavo.features.oauth.clients import Fetch
     from octavo.features.oauth.tokens import AuthorizationServer
     from octavo.http.pages.page_registry import PageRegistry
 
@@ -69,8 +69,7 @@ def oauth_feature(kernel: Kernel, accounts: Accounts) -> Parts:
 
 def _authorization_server(kernel: Kernel, accounts: Accounts) -> "AuthorizationServer":
     from octavo.features.oauth.authorization import Authorization, Issuer
-    from octavo.features.oauth.client_documents import ClientDocuments
-    from octavo.features.oauth.clients import Clients
+    from octavo.features.oauth.clients import ClientDocuments, Clients
     from octavo.features.oauth.tokens import AuthorizationServer, Tokens
 
     settings, store, audit = kernel.settings, kernel.store, kernel.audit

@@ -13,7 +13,7 @@ from octavo.features.oauth.api.connections import (
     ConnectionSchema,
 )
 from octavo.features.oauth.api.oauth import AUTHORIZE
-from octavo.features.oauth.rules.redirect_uri import form_action_of
+from octavo.features.oauth.rules.client import form_action_of
 from octavo.features.oauth.rules.refusal import InvalidOAuthRequest
 from octavo.http import contract
 from octavo.http.pages.form_errors import FormErrors, form_errors_of

@@ -14,7 +14,7 @@ from typing import Any
 import httpcore
 import trio
 
-from octavo.features.oauth.client_documents import Fetch
+from octavo.features.oauth.clients import Fetch
 from octavo.features.oauth.rules.refusal import InvalidClient
 
 SECONDS = 5.0

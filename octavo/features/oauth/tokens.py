@@ -9,13 +9,17 @@ from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewEntropy, milliseconds
 from octavo.features.oauth.authorization import Authorization, Issuer
 from octavo.features.oauth.clients import Clients
-from octavo.features.oauth.rules.authorization_request import check_resource, proves
-from octavo.features.oauth.rules.grant import Grant, TokenKind, ends_at
+from octavo.features.oauth.rules.authorization_request import (
+    Grant,
+    TokenKind,
+    check_resource,
+    ends_at,
+    proves,
+)
 from octavo.features.oauth.rules.refusal import InvalidGrant, InvalidScope
 from octavo.features.oauth.sql import oauth_grants
 from octavo.features.oauth.sql.oauth_grants import NewToken
-from octavo.model.access.access_limits import parse_scopes
-from octavo.model.access.account import ClientId, GrantId
+from octavo.model.access.account import ClientId, GrantId, parse_scopes
 from octavo.model.access.token import access_token, digest_of, is_access_token, refresh_token
 from octavo.store import Store
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from octavo.access.attempts import RATES, Attempts
 from octavo.access.entropy import new_entropy, new_id, now
-from octavo.actors.jobs.retention import removal
+from octavo.actors.jobs.housekeeping import removal
 from octavo.features.accounts.feature import Accounts
 from octavo.features.accounts.passwords import Passwords, link_hash_workers
 from octavo.features.images.feature import Images
@@ -24,7 +24,7 @@ from octavo.features.publishing.signing import ReportAddresses, Tickets
 from octavo.features.publishing.sql import publications
 from octavo.features.publishing.sql.folder_links import follow_folders
 from octavo.features.publishing.views import PublishedPages
-from octavo.features.publishing.workspace_maps import WorkspaceMaps
+from octavo.features.publishing.workspace_map import WorkspaceMaps
 from octavo.features.usage.feature import Usage
 from octavo.http.lazy import LazyValue
 from octavo.kernel import Feature, Kernel, Parts, worker

@@ -7,8 +7,7 @@ from octavo.features.publishing.rules import LinkTarget, PublicationId, Publishe
 from octavo.features.publishing.signing import Tickets
 from octavo.features.publishing.sql import publications
 from octavo.features.publishing.sql.publications import ReadableLink
-from octavo.features.publishing.workspace_map import WorkspaceMap
-from octavo.features.publishing.workspace_maps import WorkspaceMaps
+from octavo.features.publishing.workspace_map import WorkspaceMap, WorkspaceMaps
 from octavo.model.access.token import digest_of
 from octavo.store import Store
 

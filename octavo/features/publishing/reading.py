@@ -29,8 +29,7 @@ from octavo.features.publishing.sql.publications import ReadableLink
 from octavo.features.publishing.sql.rendered_notes import TextSource
 from octavo.features.publishing.sql.site_changes import ChangedFile
 from octavo.features.publishing.views import PublishedPages
-from octavo.features.publishing.workspace_map import WorkspaceMap
-from octavo.features.publishing.workspace_maps import WorkspaceMaps
+from octavo.features.publishing.workspace_map import WorkspaceMap, WorkspaceMaps
 from octavo.features.usage.meter import UsageMeter
 from octavo.model.access.token import digest_of
 from octavo.model.files.revision import Revision

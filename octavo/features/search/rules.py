@@ -13,7 +13,7 @@ from itertools import islice
 
 from octavo_rules.identity import FileId, RevisionId, WorkspaceId
 
-from octavo.model.hidden_characters import stream_safe
+from octavo.model.label import stream_safe
 from octavo.model.search.query import Clause, Query
 from octavo.model.search.searched_text import SearchedText
 from octavo.model.search.tokens import EAST_ASIAN, LETTER, LONGEST_TOKEN, folded_in_place

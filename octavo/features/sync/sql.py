@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from octavo_rules.identity import Cursor, FileId, Position, WorkspaceId
 
 from octavo.model.files.confinement import Confinement
-from octavo.model.files.feed import page_end
-from octavo.model.files.revision import Revision
-from octavo.store.queries.contents import texts_of
+from octavo.model.files.revision import Revision, page_end
+from octavo.store.queries.blobs import texts_of
 from octavo.store.queries.feed import FeedSlice, Since, heads_between, read_cursor_since
 from octavo.store.queries.files import StoredFile
 from octavo.store.queries.revision_rows import WORKSPACE, from_both, revision_of

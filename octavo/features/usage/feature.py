@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from octavo.access.entropy import new_id, now
-from octavo.actors.jobs.retention import removal
+from octavo.actors.jobs.housekeeping import removal
 from octavo.features.usage import sql
 from octavo.features.usage.api import Metering
 from octavo.features.usage.meter import UsageMeter

@@ -1,4 +1,4 @@
-"""A call of an operation, the interfaces that authenticate and limit it, and what a handler returns."""
+"""A call of an operation, what authenticates and limits it, and what a handler returns."""
 
 from __future__ import annotations
 

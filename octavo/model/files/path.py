@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import count
 from typing import Literal, NewType
 
-from octavo.model.hidden_characters import hidden_fault, is_visible, without_hidden
+from octavo.model.label import hidden_fault, is_visible, without_hidden
 from octavo.model.refusal import InvalidPath
 
 PathKey = NewType("PathKey", str)

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable, Iterable
 
 from octavo.model.files.path import LONGEST_PATH, LONGEST_SEGMENT, NOTE_SUFFIX, path_key
-from octavo.model.hidden_characters import stream_safe
+from octavo.model.label import stream_safe
 from octavo.model.links.extraction import LinkKind
 
 Find = Callable[[str], str | None]

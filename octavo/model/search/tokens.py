@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import accumulate
 
 from octavo.model.files.path import NOTE_SUFFIX
-from octavo.model.hidden_characters import stream_safe
+from octavo.model.label import stream_safe
 
 MAX_CHARACTERS = 1 << 20
 """Characters of a folded text that are indexed; the rest is not found."""

@@ -10,8 +10,7 @@ import trio
 
 from octavo.store.errors import StoreUnavailable
 from octavo.store.postgres.bridge import Bridge, ungrouped
-from octavo.store.postgres.connection import PooledConnection, connect
-from octavo.store.postgres.failures import FAILURES
+from octavo.store.postgres.connection import FAILURES, PooledConnection, connect
 from octavo.store.postgres.requirements import opening_failure
 
 MAX_WAITING = 10_000

@@ -15,8 +15,14 @@ from octavo.store.migrations import (
     pending,
     rendered,
 )
-from octavo.store.postgres.connection import ISOLATION, POOLER, PooledConnection
-from octavo.store.postgres.failures import FAILURES, failure, message_of
+from octavo.store.postgres.connection import (
+    FAILURES,
+    ISOLATION,
+    POOLER,
+    PooledConnection,
+    failure,
+    message_of,
+)
 
 # A number that no other application is likely to use: "octavo" in ASCII.
 LOCK = int.from_bytes(b"octavo")
@@ -34,7 +40,7 @@ async def migrate(connection: PooledConnection, known: Sequence[Migration]) -> i
     Raises:
         StoreUnusable: the database is newer than ``known``, or a migration was changed.
 
-    What asyncpg raises propagates (`octavo.store.postgres.failures.FAILURES`).
+    What asyncpg raises propagates (`octavo.store.postgres.connection.FAILURES`).
     """
     if await _has_record(connection) and not pending(known, await _applied(connection)):
         return known[-1].version

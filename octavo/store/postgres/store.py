@@ -12,8 +12,17 @@ from octavo.store.errors import StatementInvalid, StoreUnavailable
 from octavo.store.fair_turns import FairTurns, working_for
 from octavo.store.migrations import NEWEST, shipped
 from octavo.store.postgres.bridge import Bridge, open_bridge, time_limit, ungrouped
-from octavo.store.postgres.connection import Connections, PooledConnection, beginning, connect
-from octavo.store.postgres.failures import FAILURES, Conflict, commit_failure, failure, message_of
+from octavo.store.postgres.connection import (
+    FAILURES,
+    Conflict,
+    Connections,
+    PooledConnection,
+    beginning,
+    commit_failure,
+    connect,
+    failure,
+    message_of,
+)
 from octavo.store.postgres.listening import Messages, listening
 from octavo.store.postgres.requirements import (
     check_database,

@@ -1,29 +1,18 @@
-"""Transaction scripts on a connection of PostgreSQL, run in asyncio."""
+"""Transaction scripts on a connection of PostgreSQL, run in asyncio, with saves and searches."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 
-from octavo.model.search.tokens import tag_of
+from octavo.model.search.query import MAX_TOKENS, Clause
+from octavo.model.search.tokens import name_tokens, tag_of, tokens_of
 from octavo.store.compression import undamaged
 from octavo.store.errors import StatementInvalid, StoreError
-from octavo.store.postgres.connection import PooledConnection
-from octavo.store.postgres.failures import FAILURES, commit_failure, failure
-from octavo.store.postgres.saves import SAVE, arguments_of
-from octavo.store.postgres.search import (
-    BY_INDEX,
-    CLEAR,
-    CONTENTS,
-    NUMBERS,
-    PUT,
-    PUT_NAME,
-    REMOVE,
-    TEXT,
-    match,
-    name_vector,
-    portion_rows,
-    rows_of,
-)
+from octavo.store.head_conditions import head_conditions
+from octavo.store.postgres.connection import FAILURES, PooledConnection, commit_failure, failure
+from octavo.store.queries.revision_rows import COPIED, NAMES
 from octavo.store.transaction import (
+    MATCHED,
     NO_LISTENERS,
     IndexedNote,
     Listeners,
@@ -36,6 +25,212 @@ from octavo.store.transaction import (
     Value,
     indexed_title,
 )
+
+NUMBERS = "SELECT nextval('search_numbers') FROM generate_series(1, CAST($1 AS INTEGER))"
+PUT = """
+    INSERT INTO search (workspace_id, note, piece, tokens)
+    VALUES ($1::uuid, $2, $3, CAST(CAST($4 AS TEXT) AS TSVECTOR))
+"""
+PUT_NAME = """
+    UPDATE search SET tokens = CAST(CAST($3 AS TEXT) AS TSVECTOR)
+    WHERE workspace_id = $1::uuid AND note = $2 AND piece = 0
+"""
+CLEAR = "DELETE FROM search"
+REMOVE = "DELETE FROM search WHERE workspace_id = $1::uuid AND note = $2"
+TEXT = "SELECT compressed FROM contents WHERE pk = $1"
+CONTENTS = "SELECT nextval('content_numbers') FROM generate_series(1, CAST($1 AS INTEGER))"
+PIECE = 2000
+"""Tokens in a piece, at most."""
+_PIECES_OF_PORTION = 1000
+MAX_POSITIONS = 255
+"""Of one token in a piece."""
+
+# The planner does not account for the cost of reading a vector from another page than its row, and
+# prefers a scan of the table to the index.
+BY_INDEX = "SELECT set_config('enable_seqscan', 'off', true)"
+
+# Each clause is matched separately, and by its words: the workspace is compared as text so that the
+# index by workspace, which leads to all vectors of it, can't be chosen. The tag has excluded most
+# other workspaces already.
+_FOUND = """
+    SELECT note FROM search
+    WHERE tokens @@ CAST(CAST({phrase} AS TEXT) AS TSQUERY)
+    AND CAST(workspace_id AS TEXT) = CAST($1::uuid AS TEXT) {piece}
+"""
+
+
+def pieces_of(tokens: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Split ``tokens`` into pieces that a vector can hold, each overlapping the next.
+
+    Any `MAX_TOKENS` of them that follow each other are in one piece.
+    """
+    at = 0
+    while True:
+        piece = tokens[at : at + PIECE]
+        highest = max(Counter(piece).values(), default=0)
+        if highest > MAX_POSITIONS:
+            piece = piece[:MAX_POSITIONS]
+        yield piece
+        if at + len(piece) >= len(tokens):
+            return
+        at += len(piece) - MAX_TOKENS + 1
+
+
+def vector(tag: str, tokens: Sequence[str]) -> str:
+    """Return the notation of the vector of ``tokens``, each preceded by ``tag``."""
+    positions: dict[str, list[str]] = {}
+    for position, token in enumerate(tokens, 1):
+        positions.setdefault(token, []).append(str(position))
+    # Tokens contain neither quotes nor backslashes: they consist of letters and digits.
+    return " ".join(f"'{tag}{token}':{','.join(each)}" for token, each in positions.items())
+
+
+def name_vector(tag: str, path: str, title: str) -> str:
+    """Return the notation of the vector of a note's name."""
+    return vector(tag, name_tokens(path, title))
+
+
+def rows_of(
+    workspace_id: str, numbers: Sequence[int], notes: Sequence[NewNote]
+) -> Iterator[tuple[Value, ...]]:
+    """Return the rows of notes: the name of each, and the pieces of its text."""
+    tag = tag_of(workspace_id)
+    for number, (path, text) in zip(numbers, notes, strict=True):
+        yield workspace_id, number, 0, name_vector(tag, path, indexed_title(text))
+        for piece, tokens in enumerate(pieces_of(tokens_of(text)), 1):
+            if tokens:
+                yield workspace_id, number, piece, vector(tag, tokens)
+
+
+def portion_rows(
+    workspace_id: str, number: int, portion: int, tokens: Sequence[str]
+) -> Iterator[tuple[Value, ...]]:
+    """Return the rows of a portion of a long note, whose name is piece 0."""
+    tag = tag_of(workspace_id)
+    for piece, some in enumerate(pieces_of(tokens), 1 + portion * _PIECES_OF_PORTION):
+        if some:
+            yield workspace_id, number, piece, vector(tag, some)
+
+
+def match(workspace_id: str, matching: Matching) -> tuple[str, tuple[Value, ...]]:
+    """Return the statement that finds files, and its arguments."""
+    tag = tag_of(workspace_id)
+    arguments: list[Value] = [workspace_id, matching.limit]
+    found = []
+    for clause in matching.clauses:
+        arguments.append(_phrase(tag, clause))
+        piece = "AND piece = 0" if matching.names else ""
+        found.append(_FOUND.format(phrase=f"${len(arguments)}", piece=piece))
+    below = ""
+    if matching.below is not None:
+        arguments += matching.below
+        path = "COALESCE(fulltext_notes.path, files.path)"
+        below = f"AND {path} >= ${len(arguments) - 1} AND {path} < ${len(arguments)}"
+    heads, values = head_conditions(matching.heads, len(arguments))
+    arguments += values
+    sql = f"""
+        WITH found AS MATERIALIZED ({" INTERSECT ".join(found)})
+        SELECT {MATCHED} FROM fulltext_notes JOIN files
+        ON files.workspace = fulltext_notes.workspace AND files.pk = fulltext_notes.file
+        WHERE fulltext_notes.workspace = (SELECT pk FROM workspaces WHERE id = $1::uuid)
+        AND files.state = 'live'
+        AND fulltext_notes.pk IN (SELECT note FROM found) {below}{heads}
+        ORDER BY fulltext_notes.pk DESC LIMIT $2
+    """
+    return sql, tuple(arguments)
+
+
+def _phrase(tag: str, clause: Clause) -> str:
+    phrase = " <-> ".join(f"'{tag}{token}'" for token in clause.tokens)
+    return f"{phrase}:*" if clause.prefix else phrase
+
+
+_TYPES = {"position": "bigint", "digest": "bytea", "size": "bigint", "changed_at": "bigint"}
+_TYPES |= {"program": "bigint"}
+_RECEIPT = {
+    "mutation_id": "uuid",
+    "fingerprint": "bytea",
+    "position": "bigint",
+    "mark_id": "uuid",
+    "changes": "bytea",
+    "created_at": "bigint",
+}
+_REPLACED = [name for name in NAMES if name not in ("file_id", "state", "kind", "path")]
+_FIRST = 9
+
+
+def _type_of(name: str) -> str:
+    return "uuid" if name.endswith("_id") else _TYPES.get(name, "text")
+
+
+def _columns(first: int, types: dict[str, str]) -> str:
+    """Return ``unnest`` of arguments from ``$first`` on, an array for each column."""
+    arrays = ", ".join(f"${number}::{each}[]" for number, each in enumerate(types.values(), first))
+    return f"unnest({arrays}) AS given ({', '.join(types)})"
+
+
+_HEAD = {name: _type_of(name) for name in (*NAMES, "base_id")} | {"compressed": "bytea"}
+_OLD = (
+    "FROM saved JOIN files ON files.workspace = saved.workspace AND files.file_id = saved.file_id"
+)
+SAVE = f"""
+    WITH moved AS (
+        UPDATE workspaces SET position = $4, mark_id = $5::uuid, size = size + $6
+        WHERE id = $1::uuid AND position = $2 AND mark_id = $3::uuid
+        RETURNING pk, documents_were_read
+    ), saved AS (
+        SELECT moved.pk AS workspace, moved.documents_were_read, given.*,
+            nextval('content_numbers') AS content
+        FROM moved, {_columns(_FIRST, _HEAD)}
+    ), preserved AS (
+        INSERT INTO documents (workspace, file, epoch_id, content_revision_id, base_state, vector)
+        SELECT files.workspace, files.pk, COALESCE(files.content_revision_id, files.revision_id),
+            COALESCE(files.content_revision_id, files.revision_id), contents.compressed, ''::bytea
+        {_OLD} JOIN contents ON contents.pk = files.content
+        WHERE saved.documents_were_read = 1 ON CONFLICT (workspace, file) DO NOTHING
+    ), superseded AS (
+        INSERT INTO revisions (workspace, file, {COPIED})
+        SELECT files.workspace, files.pk, {", ".join(f"files.{e}" for e in COPIED.split(", "))}
+        {_OLD}
+    ), replaced AS (
+        UPDATE files SET {", ".join(f"{name} = saved.{name}" for name in (*_REPLACED, "content"))}
+        FROM saved WHERE files.workspace = saved.workspace AND files.file_id = saved.file_id
+            AND files.kind = saved.kind AND files.state = saved.state AND files.path = saved.path
+            AND files.revision_id = saved.base_id
+        RETURNING 1
+    ), texts AS (
+        INSERT INTO contents (pk, compressed) SELECT content, compressed FROM saved
+    ), remembered AS (
+        INSERT INTO receipts (workspace, {", ".join(_RECEIPT)})
+        SELECT moved.pk, given.* FROM moved, {_columns(_FIRST + len(_HEAD), _RECEIPT)}
+        ON CONFLICT DO NOTHING RETURNING 1
+    )
+    SELECT 1 / CAST(
+            (SELECT COUNT(*) FROM replaced) = CARDINALITY(${_FIRST}::uuid[])
+            AND (SELECT COUNT(*) FROM remembered) = CARDINALITY(${_FIRST + len(_HEAD)}::uuid[])
+        AS INTEGER),
+        pg_notify($7, $8)::text
+    FROM moved
+"""
+"""Divides by zero, which undoes everything, unless all heads were where they should be and all
+receipts are new; does nothing and returns no row when the cursor has moved."""
+
+
+def arguments_of(saves: TextSaves) -> list[object]:
+    """Return the arguments of `SAVE`."""
+    columns: list[object] = [list(column) for column in zip(*saves.heads, strict=True)]
+    receipts: list[object] = [list(column) for column in zip(*saves.receipts, strict=True)]
+    return [
+        saves.workspace_id,
+        *saves.planned_at,
+        *saves.reached,
+        saves.growth,
+        *saves.notice,
+        *columns,
+        list(saves.texts),
+        *(receipts or [[] for _ in _RECEIPT]),
+    ]
+
 
 _CHANGING = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE"})
 

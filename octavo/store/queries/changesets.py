@@ -24,7 +24,7 @@ from octavo.model.files.plan import Change, Plan, may_move
 from octavo.model.files.receipt import FileOutcome, Receipt
 from octavo.store import identifiers
 from octavo.store.compression import compressed
-from octavo.store.queries.contents import insert_images
+from octavo.store.queries.blobs import insert_images
 from octavo.store.queries.documents import (
     OF_FILE,
     delete_documents,

@@ -8,8 +8,7 @@ from typing import NamedTuple
 from octavo_rules.identity import START, Cursor, FileId, Position, RevisionId, WorkspaceId
 
 from octavo.model.files.confinement import Confinement
-from octavo.model.files.feed import page_end
-from octavo.model.files.revision import Revision
+from octavo.model.files.revision import Revision, page_end
 from octavo.model.usage import NOTHING, Amount
 from octavo.store.compression import text_of
 from octavo.store.queries.changesets import WorkspaceGone

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from octavo.model.files.feed import page_end
-from octavo.store.queries.contents import delete_contents
+from octavo.model.files.revision import page_end
+from octavo.store.queries.blobs import delete_contents
 from octavo.store.transaction import Row, Script, Transaction
 
 MAX_ROWS = 500

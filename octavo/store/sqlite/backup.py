@@ -14,8 +14,7 @@ from pathlib import Path
 
 from octavo.store.errors import StoreUnavailable, StoreUnusable
 from octavo.store.migrations import APPLIED, pending, shipped
-from octavo.store.sqlite.connection import connect_file
-from octavo.store.sqlite.failures import failure, primary_code
+from octavo.store.sqlite.connection import connect_file, failure, primary_code
 from octavo.store.sqlite.search import RENEW
 
 LOGS = ("-journal", "-wal")

@@ -8,7 +8,7 @@ from typing import Any
 from outcome import Error, Outcome, Value
 
 from octavo.store.errors import IndexDamaged, StoreError, StoreUnavailable
-from octavo.store.sqlite.failures import STATEMENT_ERRORS, commit_failure, failure
+from octavo.store.sqlite.connection import STATEMENT_ERRORS, commit_failure, failure
 from octavo.store.sqlite.statement import Statements
 from octavo.store.sqlite.transaction import SqliteTransaction
 from octavo.store.transaction import Listeners, Script

@@ -15,7 +15,7 @@ from octavo.store.migrations import (
     pending,
     rendered,
 )
-from octavo.store.sqlite.failures import STATEMENT_ERRORS, failure
+from octavo.store.sqlite.connection import STATEMENT_ERRORS, failure
 from octavo.store.sqlite.statement import Statement
 
 _log = logging.getLogger(__name__)

@@ -12,8 +12,7 @@ from octavo_rules.identity import Digest
 from octavo.store.blobs import BlobKey
 from octavo.store.blobs.blob_store import digest_of_key, is_blob_key
 from octavo.store.errors import StoreUnusable
-from octavo.store.sqlite.connection import connect_file
-from octavo.store.sqlite.failures import failure
+from octavo.store.sqlite.connection import connect_file, failure
 
 
 class NamedBlob(NamedTuple):

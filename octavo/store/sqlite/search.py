@@ -14,8 +14,8 @@ matched in different rows of a note.
 
 from collections.abc import Sequence
 
-from octavo.model.search.portions import overlapping, portion, portions_of
 from octavo.model.search.query import Clause
+from octavo.model.search.searched_text import overlapping, portion, portions_of
 from octavo.model.search.tokens import name_tokens, tag_of, tagged, tokens_of
 from octavo.store.head_conditions import head_conditions
 from octavo.store.transaction import (

@@ -9,7 +9,7 @@ from typing import NoReturn
 from octavo.store.compression import undamaged
 from octavo.store.errors import StatementInvalid, StoreError
 from octavo.store.identifiers import with_text, with_texts
-from octavo.store.sqlite.failures import STATEMENT_ERRORS, failure
+from octavo.store.sqlite.connection import STATEMENT_ERRORS, failure
 from octavo.store.sqlite.search import (
     CLEAR,
     HAS_LONG,

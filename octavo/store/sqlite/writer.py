@@ -16,7 +16,7 @@ from outcome import Outcome, Value, capture
 
 from octavo.store.errors import StoreError, StoreUnavailable
 from octavo.store.sqlite.batch import Outcomes, all_failed, commit, perform, roll_back
-from octavo.store.sqlite.failures import failure
+from octavo.store.sqlite.connection import failure
 from octavo.store.sqlite.statement import Statements
 from octavo.store.transaction import NO_LISTENERS, Listeners, Script
 

@@ -8,7 +8,7 @@ import trio
 from octavo_rules.identity import Digest
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from octavo.actors.jobs.step_loop import POLL_SECONDS
+from octavo.actors.jobs.housekeeping import POLL_SECONDS
 from octavo.features.archives import sql as imports
 from octavo.features.images import sql as uploads
 from octavo.features.images.feature import ATTACHING_SECONDS

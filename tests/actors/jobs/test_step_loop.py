@@ -7,7 +7,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from octavo.actors.jobs.step_loop import FIRST_PAUSE, PAUSE, POLL_SECONDS, StepLoop
+from octavo.actors.jobs.housekeeping import FIRST_PAUSE, PAUSE, POLL_SECONDS, StepLoop
 from octavo.store import StoreUnavailable
 
 

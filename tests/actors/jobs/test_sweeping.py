@@ -6,8 +6,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from octavo.actors.jobs.step_loop import FIRST_PAUSE, POLL_SECONDS
-from octavo.actors.jobs.sweeping import SweepingJob
+from octavo.actors.jobs.housekeeping import FIRST_PAUSE, POLL_SECONDS, SweepingJob
 from octavo.service.features import sweeping_job
 from octavo.store import Store
 from octavo.store.queries import workspaces

@@ -14,9 +14,9 @@ from octavo_rules.refusal import DocumentMalformed, DocumentTooLarge, EpochMisma
 
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, GetUpdateSince
 from octavo.features.links.sql import link_rewrite, link_view
-from octavo.model.documents import limits
+from octavo.model.documents import update_log
 from octavo.model.documents.integration import LoadCost
-from octavo.model.documents.limits import DocumentLimits
+from octavo.model.documents.update_log import DocumentLimits
 from octavo.model.files.changeset import UpdateFile
 from octavo.model.refusal import TooManyFiles, UnrenderableNote
 from octavo.store import StoreUnavailable, Transaction
@@ -333,14 +333,14 @@ async def test_history_is_discarded_and_the_text_stays() -> None:
 async def test_document_with_costly_history_from_small_saves_discards_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(limits, "MAX_STEPS", 40)
+    monkeypatch.setattr(update_log, "MAX_STEPS", 40)
     counted: list[int] = []
 
     def loading(state: bytes) -> LoadCost:
         counted.append(len(state))
         return LoadCost(steps=41 if len(counted) == 3 else 40, pieces=len(counted))
 
-    monkeypatch.setattr(limits, "loading", loading)
+    monkeypatch.setattr(update_log, "loading", loading)
     async with serving() as rig:
         await rig.push(note("a", "a.md", "start"))
         device = await device_of(rig)

@@ -19,8 +19,8 @@ from octavo_rules.refusal import EpochMismatch
 from octavo.actors.workspace.messages import ChangesetRefused, RebuildDocuments
 from octavo.actors.workspace.planning import INLINE_BYTES
 from octavo.documents import LiveDocument, document_batch, merged
-from octavo.documents.batch_document import BatchDocument
-from octavo.model.documents.limits import DocumentLimits
+from octavo.documents.document_batch import BatchDocument
+from octavo.model.documents.update_log import DocumentLimits
 from octavo.store import Store, Transaction
 from octavo.store.queries.documents import documents_of, merge_updates
 from tests.actors.workspace.test_actor import text_of

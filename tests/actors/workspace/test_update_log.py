@@ -14,9 +14,9 @@ from octavo.actors.workspace.messages import RebuildDocuments
 from octavo.documents import merged
 from octavo.features.history.rules.retention import Retention
 from octavo.features.history.sql.history_pruning import FileKey, prune_file
-from octavo.model.documents import limits, update_log
+from octavo.model.documents import update_log
 from octavo.model.documents.integration import UNITS_A_STEP, LoadCost
-from octavo.model.documents.limits import DocumentLimits
+from octavo.model.documents.update_log import DocumentLimits
 from octavo.model.files.changeset import DeleteFile, RestoreFile
 from octavo.store import Store, Transaction
 from octavo.store.queries.documents import documents_of
@@ -303,8 +303,8 @@ async def test_restored_text_has_a_readable_document_whatever_was_preserved() ->
 async def test_document_whose_pieces_were_counted_is_stored_whole(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(limits, "MAX_STEPS", 40)
-    monkeypatch.setattr(limits, "loading", lambda _: LoadCost(steps=1, pieces=1))
+    monkeypatch.setattr(update_log, "MAX_STEPS", 40)
+    monkeypatch.setattr(update_log, "loading", lambda _: LoadCost(steps=1, pieces=1))
     async with serving() as rig:
         await rig.push(note("a", "a.md", "start"))
         device = await device_of(rig)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import httpx
 
 from octavo.features.archives.archive_check import MAX_ENTRIES, MAX_TOTAL
-from octavo.features.archives.worker.entry_check import MAX_RATIO
+from octavo.features.archives.worker.entry_reader import MAX_RATIO
 from octavo.features.archives.worker.zip_format import CENTRAL
 from octavo.model.image_limits import MAX_BYTES
 from tests.e2e.operations.attachments import PNG

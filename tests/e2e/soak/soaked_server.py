@@ -27,8 +27,8 @@ MONTHS = 500 * 86_400.0
 """Seconds: nothing that passes with time is kept for longer."""
 HASTENED = {
     "octavo.actors.jobs.indexing.POLL_SECONDS": 0.3,
-    "octavo.actors.jobs.retention.PERIOD_SECONDS": 0.3,
-    "octavo.actors.jobs.step_loop.POLL_SECONDS": 0.3,
+    "octavo.actors.jobs.housekeeping.PERIOD_SECONDS": 0.3,
+    "octavo.actors.jobs.housekeeping.POLL_SECONDS": 0.3,
     "octavo.actors.workspace.actor.IDLE_SECONDS": 2.0,
     "octavo.service.components.UNUSED_SECONDS": 0.5,
     # Until then, trio-asyncio keeps the timers of statements.

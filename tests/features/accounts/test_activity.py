@@ -6,7 +6,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from octavo.features.accounts.activity import Activity
+from octavo.features.accounts.credentials import Activity
 from octavo.model.access.account import KeyId, SessionId
 from tests.fakes.identity_fixture import START, IdentityFixture
 

@@ -8,7 +8,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from octavo.access.caller import Caller
 from octavo.features.accounts.credentials import CachedCaller, CredentialCache, Credentials
 from octavo.features.accounts.own_credentials import NotAMember
-from octavo.model.access.access_limits import AccessLimits, parse_scopes
+from octavo.model.access.account import AccessLimits, parse_scopes
 from octavo.store.queries.workspaces import create
 from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.identity_fixture import LIFE, START, IdentityFixture

@@ -3,7 +3,11 @@
 import pytest
 
 from octavo.features.accounts.rules.decisions import Controls, Decisions, DecisionsChange, changed
-from octavo.features.administration.account_command import DecisionCommand, NotApplicable, change_of
+from octavo.features.administration.account_commands import (
+    DecisionCommand,
+    NotApplicable,
+    change_of,
+)
 from octavo.model.access.account import State
 from octavo.model.usage import StorageLimit
 

@@ -3,7 +3,7 @@
 import trio
 from octavo_rules.identity import WorkspaceId
 
-from octavo.features.archives.recent_writes import SECONDS, RecentWrites
+from octavo.features.archives.job import SECONDS, RecentWrites
 
 IMPORTED, ANOTHER = WorkspaceId("imported"), WorkspaceId("another")
 

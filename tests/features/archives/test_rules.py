@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from octavo_rules.identity import Digest, uuid7
 
 from octavo.features.archives.rules import UsedPaths, archive_of, free_path, taken_paths
-from octavo.model.files.derived_id import derived_id
+from octavo.model.files.changeset import derived_id
 from octavo.model.files.path import check_path, folders_of, path_key
 
 IMPORTS = st.builds(uuid7, st.integers(0, (1 << 48) - 1), st.binary(min_size=10, max_size=10))

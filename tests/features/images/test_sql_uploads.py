@@ -32,8 +32,8 @@ from octavo.model.files.tree import Tree
 from octavo.store import Store
 from octavo.store.blobs import BlobKey, blob_key
 from octavo.store.queries import blobs, feed, files, workspaces
+from octavo.store.queries.blobs import UploadGone
 from octavo.store.queries.changesets import commit_changesets
-from octavo.store.queries.contents import UploadGone
 from octavo.store.queries.sweeping import sweep
 from octavo.store.transaction import Script, Transaction
 from tests.fakes.plain_documents import PlainDocuments

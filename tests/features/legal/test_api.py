@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from octavo.features.legal.api import LegalDocumentPage, LegalOperations
-from octavo.features.legal.document_pages import legal_pages
+from octavo.features.legal.pages import legal_pages
 from octavo.features.legal.rules import DocumentName, LegalDocument, LegalDocuments
 from octavo.http.contract.application import Application
 from octavo.http.contract.openapi import openapi_document

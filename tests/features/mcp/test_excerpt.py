@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.features.mcp.excerpt import Excerpt, excerpt
+from octavo.features.mcp.reading_tools import Excerpt, excerpt
 
 TEXT = "one\ntwo\nthree\n"
 

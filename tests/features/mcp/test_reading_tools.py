@@ -5,10 +5,8 @@ from typing import Any
 
 import pytest
 
-from octavo.features.mcp.identifiers import note_uri
 from octavo.features.mcp.reading_tools import MAX_FETCHED, MAX_RESULTS, PAGE, reading_tools
-from octavo.features.mcp.schema import advertised
-from octavo.features.mcp.tool import DATA_NOTICE, Tool
+from octavo.features.mcp.tool import DATA_NOTICE, Tool, advertised, note_uri
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.mcp_client import McpClient
 from tests.fakes.notes_api import NOBODYS, Note, NotesApi

@@ -2,9 +2,8 @@
 
 import pytest
 
-from octavo.features.mcp.identifiers import NOTE_TEMPLATE, PATH_TEMPLATE, note_uri, path_uri
 from octavo.features.mcp.resources import PAGE, TEMPLATES
-from octavo.features.mcp.tool import DATA_NOTICE
+from octavo.features.mcp.tool import DATA_NOTICE, NOTE_TEMPLATE, PATH_TEMPLATE, note_uri, path_uri
 from tests.fakes.mcp_client import LEGACY, MODERN, Json, McpClient
 from tests.fakes.notes_api import NOBODYS, NotesApi
 

@@ -5,7 +5,7 @@ import json
 import pytest
 import trio
 
-from octavo.features.oauth.client_documents import (
+from octavo.features.oauth.clients import (
     FAILED_SECONDS,
     KEPT_SECONDS,
     MAX_KEPT,

@@ -4,7 +4,7 @@ from octavo_rules.identity import Cursor, WorkspaceId
 
 from octavo.features.publishing.rules import LinkTarget
 from octavo.features.publishing.sql.site_changes import place_of
-from octavo.features.publishing.workspace_maps import WorkspaceMaps
+from octavo.features.publishing.workspace_map import WorkspaceMaps
 from octavo.store.queries.workspaces import delete
 from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.notes_api import NotesApi, opened

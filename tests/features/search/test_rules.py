@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from octavo_rules.identity import FileId, RevisionId, WorkspaceId
 
 from octavo.features.search.rules import Candidate, Finder, finders_of, ranked, snippets_of
-from octavo.model.hidden_characters import MAX_MARKS
+from octavo.model.label import MAX_MARKS
 from octavo.model.search.query import InvalidQuery, parse_query
 from octavo.model.search.searched_text import SearchedText
 from octavo.model.search.tokens import folded, tokens_of

@@ -10,8 +10,7 @@ from octavo.documents import merged
 from octavo.features.accounts.rules.session import ApiKey
 from octavo.features.accounts.sql import api_keys
 from octavo.features.sync import sql as folder_feed
-from octavo.model.access.access_limits import AccessLimits, parse_scopes
-from octavo.model.access.account import KeyId
+from octavo.model.access.account import AccessLimits, KeyId, parse_scopes
 from octavo.model.files.confinement import Confinement
 from octavo.store.queries import files
 from octavo.store.queries.feed import FeedSlice, Since, live_at

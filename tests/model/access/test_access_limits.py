@@ -3,7 +3,7 @@
 import pytest
 from octavo_rules.identity import READ, WRITE, Scope, WorkspaceId
 
-from octavo.model.access.access_limits import AccessLimits, parse_scopes
+from octavo.model.access.account import AccessLimits, parse_scopes
 
 ONE, TWO = WorkspaceId("one"), WorkspaceId("two")
 

@@ -4,7 +4,7 @@ from octavo_rules.documents.document import initial
 from octavo_rules.identity import ContentId
 
 from octavo.model.documents.integration import MAX_STEPS
-from octavo.model.documents.limits import Growth
+from octavo.model.documents.update_log import Growth
 
 
 def test_few_updates_are_not_counted_and_many_are() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from octavo.model.documents.limits import DocumentLimits
+from octavo.model.documents.update_log import DocumentLimits
 
 LIMITS = DocumentLimits(history=4, history_free=1000, max_history=10_000)
 

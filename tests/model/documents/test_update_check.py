@@ -9,8 +9,7 @@ from octavo_rules.documents.state_vector import read_state_vector
 from octavo_rules.problems import Problem
 from octavo_rules.refusal import DocumentDependencyMissing, InvalidContent
 
-from octavo.model.documents.update_check import check_update
-from octavo.model.documents.update_reader import UpdateReading
+from octavo.model.documents.update_check import UpdateReading, check_update
 from tests.yjs.checking import decided
 from tests.yjs.devices import PycrdtDevice, Saved, check, history
 from tests.yjs.wire import Section, Update, deleted, parsed, skip, text, written

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.files.feed import page_end
+from octavo.model.files.revision import page_end
 
 ENTRIES = st.lists(st.tuples(st.integers(1, 12), st.integers(0, 50)), max_size=40).map(sorted)
 

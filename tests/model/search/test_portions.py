@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.search import portions
-from octavo.model.search.portions import PORTION, overlapping, portion, portions_of
+from octavo.model.search import searched_text
 from octavo.model.search.query import MAX_TOKENS
+from octavo.model.search.searched_text import PORTION, overlapping, portion, portions_of
 from octavo.model.search.tokens import tokens_of
 
 _PARTS = (
@@ -21,14 +21,14 @@ _TEXTS = st.lists(st.sampled_from([*_PARTS, " ", "\n"]), max_size=200).map("".jo
 
 @given(text=_TEXTS, size=st.sampled_from([3, 7, 20]))
 def test_tokens_of_all_portions_are_those_of_the_text(text: str, size: int) -> None:
-    with patch.object(portions, "PORTION", size):
+    with patch.object(searched_text, "PORTION", size):
         found = [each for at in range(portions_of(text)) for each in portion(text, at)]
     assert found == tokens_of(text)
 
 
 @given(text=_TEXTS, size=st.sampled_from([40, 60]))
 def test_every_phrase_is_within_a_portion_and_what_follows_it(text: str, size: int) -> None:
-    with patch.object(portions, "PORTION", size):
+    with patch.object(searched_text, "PORTION", size):
         found = [overlapping(text, at) for at in range(portions_of(text))]
     tokens = tokens_of(text)
     for at in range(len(tokens) - MAX_TOKENS + 1):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.hidden_characters import MAX_MARKS, stream_safe
+from octavo.model.label import MAX_MARKS, stream_safe
 from octavo.model.search.tokens import MAX_CHARACTERS, folded, folded_in_place, tokens_of
 from tests.fakes.normalization import watch
 

@@ -16,8 +16,8 @@ from octavo.features.search.sql.fulltext_index import (
     remove_some_words,
 )
 from octavo.features.search.sql.searching import candidates
-from octavo.model.search.portions import PORTION
 from octavo.model.search.query import parse_query
+from octavo.model.search.searched_text import PORTION
 from octavo.store import Script, Transaction, Value
 from octavo.store.queries import workspaces
 from octavo.store.queries.index_backlog import SLICE_BYTES

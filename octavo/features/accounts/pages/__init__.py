@@ -5,8 +5,11 @@ from collections.abc import Mapping
 from octavo.access.ports import Clock
 from octavo.features.accounts.pages.account import add_account_pages, add_portal_page
 from octavo.features.accounts.pages.keys import add_key_pages, add_session_pages
-from octavo.features.accounts.pages.password_reset import ResetOpens, add_password_reset_pages
-from octavo.features.accounts.pages.sign_in import add_sign_in_pages
+from octavo.features.accounts.pages.sign_in import (
+    ResetOpens,
+    add_password_reset_pages,
+    add_sign_in_pages,
+)
 from octavo.features.accounts.pages.usage import ReadUsage
 from octavo.http.pages.page_registry import PageRegistry
 

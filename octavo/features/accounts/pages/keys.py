@@ -11,8 +11,7 @@ from octavo_rules.schemas import ApiKey, ApiKeyCreated, WorkspaceList
 from quart import Response
 
 from octavo.access.ports import Clock
-from octavo.features.accounts.api.keys import ApiKeyList
-from octavo.features.accounts.api.sessions import SessionList, SessionsEnded
+from octavo.features.accounts.api.keys import ApiKeyList, SessionList, SessionsEnded
 from octavo.features.accounts.rules.session import MAX_CHOSEN, MAX_KEYS
 from octavo.http import contract
 from octavo.http.pages.form_errors import FormErrors, form_errors_of

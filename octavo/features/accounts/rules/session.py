@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from octavo_rules.identity import AccountId
 
-from octavo.model.access.access_limits import AccessLimits
-from octavo.model.access.account import KeyId, SessionId
+from octavo.model.access.account import AccessLimits, KeyId, SessionId
 
 MAX_KEYS = 25
 """Keys of one account, including expired ones (specification, "Limits")."""

@@ -9,8 +9,7 @@ from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.features.accounts.rules.refusal import TooManyKeys
 from octavo.features.accounts.rules.session import MAX_KEYS, ApiKey
-from octavo.model.access.access_limits import AccessLimits, parse_scopes
-from octavo.model.access.account import Account, AccountGone, KeyId
+from octavo.model.access.account import AccessLimits, Account, AccountGone, KeyId, parse_scopes
 from octavo.store.queries import accounts as account_rows
 from octavo.store.queries.process_notices import notify_access
 from octavo.store.queries.select_in import select_in

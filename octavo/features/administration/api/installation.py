@@ -52,7 +52,7 @@ class InstallationOperations:
     async def get_installation(self, call: contract.Call) -> InstallationSchema:
         """Return the settings."""
         require_administrator(call)
-        return _schema(await self._installation.read())
+        return _installation_schema(await self._installation.read())
 
     @contract.operation(
         id="updateInstallation",
@@ -74,14 +74,14 @@ class InstallationOperations:
     ) -> InstallationSchema:
         """Change the registration policy."""
         caller = require_administrator(call)
-        return _schema(
+        return _installation_schema(
             await self._installation.change(
                 body.registration_policy, actor=caller.account_id, client=call.client
             )
         )
 
 
-def _schema(state: InstallationState) -> InstallationSchema:
+def _installation_schema(state: InstallationState) -> InstallationSchema:
     prerequisites = state.prerequisites
     return InstallationSchema(
         registration_policy=state.policy,

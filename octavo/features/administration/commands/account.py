@@ -12,20 +12,21 @@ from pydantic.alias_generators import to_camel
 
 from octavo.cli.help import Command, command_group, example
 from octavo.cli.output import Failed, printable, say
-from octavo.cli.progress_values import size_text
+from octavo.cli.progress import size_text
 from octavo.cli.reading import read, takes_settings
 from octavo.control.client import ControlFailed, NoServer, ask
 from octavo.control.serving import COMMAND_SECONDS
 from octavo.features.accounts.commands.recover import command as recover
 from octavo.features.accounts.rules.decisions import LONGEST_REASON
-from octavo.features.administration.account_command import (
+from octavo.features.administration.account_commands import (
     NAME,
     AccountAction,
     AccountCommand,
+    AccountCommandFailed,
     AccountCommandResult,
     AccountRecord,
+    run_beside,
 )
-from octavo.features.administration.account_commands import AccountCommandFailed, run_beside
 from octavo.settings import Settings
 
 _ADDRESS = 36

@@ -16,8 +16,11 @@ from octavo.features.accounts.pages.usage import (
     known,
     used_shares,
 )
-from octavo.features.administration.api.administration import AccountList, AccountSummarySchema
-from octavo.features.administration.api.audit import AuditList
+from octavo.features.administration.api.administration import (
+    AccountList,
+    AccountSummarySchema,
+    AuditList,
+)
 from octavo.features.administration.api.installation import InstallationSchema
 from octavo.features.members.api.invitations import InvitationCreated, InvitationList
 from octavo.http import contract

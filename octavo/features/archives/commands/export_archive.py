@@ -11,8 +11,7 @@ import trio
 from octavo.cli.help import Command, example
 from octavo.cli.interruption import Interrupted, until_signal
 from octavo.cli.output import Failed, say
-from octavo.cli.progress import ProgressDisplay
-from octavo.cli.progress_values import counted, size_text
+from octavo.cli.progress import ProgressDisplay, counted, size_text
 from octavo.features.archives.commands.server_key import (
     ServerAccess,
     read_key,

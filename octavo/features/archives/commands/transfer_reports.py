@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from octavo_client import ClientError, ImportSummary, ProblemError, WorkspaceInfo
 
-from octavo.cli.progress_values import counted
+from octavo.cli.progress import counted
 from octavo.features.archives.worker.folder_archive import FolderListing
 
 _WORKSPACES_NAMED = 10

@@ -32,7 +32,7 @@ from octavo_client.exporting import ExportedFiles
 from octavo_client.importing import is_refusal
 
 from octavo.access.entropy import system_random
-from octavo.cli.progress_values import Progress, Report
+from octavo.cli.progress import Progress, Report
 from octavo.features.archives.commands.server_key import ServerAccess
 from octavo.features.archives.commands.transfer_reports import (
     ExportReport,
@@ -44,7 +44,7 @@ from octavo.features.archives.commands.transfer_reports import (
     unknown_workspace,
 )
 from octavo.features.archives.worker.directory import entries_of, find_directory
-from octavo.features.archives.worker.entry_check import name_of, path_of_name
+from octavo.features.archives.worker.entry_reader import name_of, path_of_name
 from octavo.features.archives.worker.folder_archive import (
     FolderChanged,
     FolderListing,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from zlib import crc32
 
-from octavo.features.archives.worker.entry_check import path_of_name
+from octavo.features.archives.worker.entry_reader import path_of_name
 from octavo.features.archives.worker.selection import LEFT_OUT, Selection
 from octavo.features.archives.worker.zip_writer import ZipWriter
 from octavo.model.files.path import PathKey, check_path, path_key

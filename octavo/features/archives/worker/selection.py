@@ -1,18 +1,72 @@
-"""Which entries of an archive are notes and images, and which are left out.
+"""Which entries of an archive are notes and images, which are left out; the layout of exports.
 
 An archive of another program has settings, deleted notes and caches of that program among the
 notes. An export of Octavo has files of the workspace only, whatever their names, and the folder of
 its history; its comment says so.
 """
 
+import re
 import stat
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Literal
+
+from octavo_rules.identity import Position
 
 from octavo.features.archives.worker import zip_format as zf
 from octavo.features.archives.worker.directory import ZipEntry
-from octavo.features.archives.worker.export_layout import HISTORY, ExportLayout
 from octavo.model.files.image import media_type_of_name
-from octavo.model.files.path import kind_of
+from octavo.model.files.path import kind_of, path_key
+
+HISTORY = ".history"
+"""The folder of earlier revisions, unless a file of the workspace is in it."""
+
+_COMMENT = re.compile(rb"Octavo export(?: with history in (\.history(?:-[0-9]{1,9})?))?")
+
+
+@dataclass(frozen=True, slots=True)
+class ExportLayout:
+    """The layout of one export.
+
+    Attributes:
+        history: the folder of earlier revisions; None if they are not exported.
+    """
+
+    history: str | None = None
+
+    @classmethod
+    def with_history(cls, paths: Iterable[str]) -> "ExportLayout":
+        """Return a layout with earlier revisions for a workspace whose files have ``paths``."""
+        taken = {path_key(path).partition("/")[0] for path in paths}
+        names = (HISTORY, *(f"{HISTORY}-{number}" for number in range(2, len(taken) + 2)))
+        return cls(next(name for name in names if name not in taken))
+
+    @classmethod
+    def of_comment(cls, comment: bytes) -> "ExportLayout | None":
+        """Return the layout that the comment of an archive describes; None for no export."""
+        found = _COMMENT.fullmatch(comment)
+        if found is None:
+            return None
+        return cls(None if found[1] is None else found[1].decode())
+
+    def comment(self) -> bytes:
+        """Return the comment of the archive."""
+        history = "" if self.history is None else f" with history in {self.history}"
+        return f"Octavo export{history}".encode()
+
+    def revision_path(self, position: Position, path: str) -> str:
+        """Return the path in the archive of an earlier revision.
+
+        Args:
+            position: the position of its changeset.
+            path: the path that the file had.
+
+        Raises ValueError for a layout without them.
+        """
+        if self.history is None:
+            raise ValueError("the layout has no folder for earlier revisions")
+        return f"{self.history}/{position}/{path}"
+
 
 LeftOut = Literal["settings", "history", "other"]
 FileKind = Literal["note", "image"] | LeftOut

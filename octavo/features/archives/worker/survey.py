@@ -21,8 +21,7 @@ from octavo.features.archives.worker.directory import (
     entries_of,
     find_directory,
 )
-from octavo.features.archives.worker.entry_check import check_entry, name_of, path_of_name
-from octavo.features.archives.worker.link_targets import LinkRules, write_targets
+from octavo.features.archives.worker.entry_reader import check_entry, name_of, path_of_name
 from octavo.features.archives.worker.listing import (
     ImportFolder,
     ListedEntry,
@@ -30,7 +29,12 @@ from octavo.features.archives.worker.listing import (
     SliceOfListing,
 )
 from octavo.features.archives.worker.part_files import PartFiles
-from octavo.features.archives.worker.path_table import PathFile, digest_of_key
+from octavo.features.archives.worker.path_table import (
+    LinkRules,
+    PathFile,
+    digest_of_key,
+    write_targets,
+)
 from octavo.features.archives.worker.refusal import (
     ArchiveTooLarge,
     ArchiveTooManyFiles,

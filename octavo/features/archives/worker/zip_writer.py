@@ -12,7 +12,7 @@ import struct
 import zlib
 
 from octavo.features.archives.worker import zip_format as zf
-from octavo.features.archives.worker.export_layout import ExportLayout
+from octavo.features.archives.worker.selection import ExportLayout
 
 _VERSION = 20
 _VERSION_ZIP64 = 45

@@ -9,8 +9,8 @@ from octavo_rules.documents.document import MergeUpdates
 from octavo_rules.identity import Position
 
 from octavo.features.history.rules.retention import Aged, Retention, prunable
-from octavo.model.files.feed import page_end
-from octavo.store.queries.contents import delete_contents
+from octavo.model.files.revision import page_end
+from octavo.store.queries.blobs import delete_contents
 from octavo.store.queries.documents import delete_document_of, merge_updates
 from octavo.store.queries.marks import remember_marks
 from octavo.store.queries.revision_rows import from_both

@@ -271,3 +271,6 @@ def _stored(key: RestorationKey, row: Row) -> StoredRestoration:
         updated_at=row[14],
         continued_by=None if row[15] is None else AccountId(row[15]),
     )
+
+
+# Both begin with the newest changeset, and end with the first one that is early enough.

@@ -3,15 +3,16 @@
 import struct
 from dataclasses import dataclass
 
-from octavo.features.images.worker.container import (
+from octavo.features.images.worker.facts import (
     ImageContainer,
+    ImageFacts,
     ImagePart,
+    InvalidImage,
     PartList,
     PartRole,
     damaged,
     truncated,
 )
-from octavo.features.images.worker.facts import ImageFacts, InvalidImage
 
 MAX_SUB_BLOCKS = 500_000
 """The most sub-blocks of a file; one of 32 MiB has 130,000 in the usual length of 255 bytes."""

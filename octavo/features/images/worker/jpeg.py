@@ -4,15 +4,17 @@ import re
 import struct
 from dataclasses import dataclass
 
-from octavo.features.images.worker.container import (
+from octavo.features.images.worker.facts import (
     ImageContainer,
+    ImageFacts,
     ImagePart,
+    InvalidImage,
     PartList,
     PartRole,
+    check_bounds,
     damaged,
     truncated,
 )
-from octavo.features.images.worker.facts import ImageFacts, InvalidImage, check_bounds
 
 MAX_SCANS = 100
 """The most scans of a progressive JPEG; encoders write 10.

@@ -4,15 +4,16 @@ import struct
 import zlib
 from dataclasses import dataclass
 
-from octavo.features.images.worker.container import (
+from octavo.features.images.worker.facts import (
     ImageContainer,
+    ImageFacts,
     ImagePart,
+    InvalidImage,
     PartList,
     PartRole,
     damaged,
     truncated,
 )
-from octavo.features.images.worker.facts import ImageFacts, InvalidImage
 
 MAX_EXPANDED = 1024 * 1024
 """How many bytes the compressed texts and the colour profile may have together, expanded."""

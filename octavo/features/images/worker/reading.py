@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 from PIL import GifImagePlugin, Image, ImageFile, JpegImagePlugin, PngImagePlugin, WebPImagePlugin
 
-from octavo.features.images.worker.container import ImageContainer
 from octavo.features.images.worker.facts import (
+    ImageContainer,
     ImageFacts,
     InvalidImage,
     check_bounds,

@@ -4,15 +4,15 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from octavo.features.images.worker.container import (
+from octavo.features.images.worker.facts import (
     ImageContainer,
+    ImageFacts,
     ImagePart,
     PartList,
     PartRole,
     damaged,
     truncated,
 )
-from octavo.features.images.worker.facts import ImageFacts
 
 _HEADER_LENGTH = 12
 _ICC_FLAG, _ALPHA_FLAG, _EXIF_FLAG, _XMP_FLAG, _ANIMATION_FLAG = 0x20, 0x10, 0x08, 0x04, 0x02

@@ -24,7 +24,7 @@ from octavo.model.files.revision import Revision
 from octavo.model.links import keys_of_link, keys_of_path, links_of
 from octavo.model.links.extraction import LinkKind
 from octavo.model.links.resolution import LONGEST_TARGET
-from octavo.store.queries.contents import texts_of
+from octavo.store.queries.blobs import texts_of
 from octavo.store.queries.index_backlog import FileIndex
 from octavo.store.queries.revision_rows import WORKSPACE
 from octavo.store.queries.select_in import execute_each, select_in

@@ -15,12 +15,12 @@ from octavo_rules.identity import FileId, RevisionId, WorkspaceId
 from octavo.features.links.sql.link_index import NoteLink, hashed, links_in, targets_of
 from octavo.features.links.sql.link_view import LinkView, view_links
 from octavo.model.files.confinement import Confinement
-from octavo.model.files.feed import page_end
 from octavo.model.files.path import NOTE_SUFFIX
+from octavo.model.files.revision import page_end
 from octavo.model.links import has_heading, headings_of, keys_of_path
 from octavo.model.links.extraction import LinkKind
 from octavo.store.compression import text_of, undamaged
-from octavo.store.queries.contents import texts_of
+from octavo.store.queries.blobs import texts_of
 from octavo.store.queries.revision_rows import WORKSPACE
 from octavo.store.queries.select_in import select_in
 from octavo.store.transaction import Row, Script, Transaction, indexed_title

@@ -9,12 +9,11 @@ from pydantic import Field
 from octavo.features.accounts.api.account import AccountSchema, account_schema
 from octavo.features.accounts.api.auth_protocol import AUTH_PROBLEMS
 from octavo.features.accounts.api.authentication import NewPassword, device_cookie, device_tokens
-from octavo.features.accounts.known_devices import KnownDevices
 from octavo.features.accounts.rules.decisions import Controls, Decisions
 from octavo.features.accounts.rules.password import password_fault
 from octavo.features.accounts.rules.refusal import AddressTaken
 from octavo.features.accounts.rules.session import SessionLife
-from octavo.features.accounts.sign_in import SignedIn
+from octavo.features.accounts.sign_in import KnownDevices, SignedIn
 from octavo.features.accounts.sql.accounts import AccountDetails
 from octavo.features.legal.api import ConsentInput, versions_of
 from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments

@@ -1,9 +1,8 @@
 """The pages of members."""
 
 from octavo.features.legal.rules import LegalDocuments
-from octavo.features.members.pages.members import add_member_pages
+from octavo.features.members.pages.members import add_member_pages, add_workspace_pages
 from octavo.features.members.pages.register import FindInvited, Opens, add_register_pages
-from octavo.features.members.pages.workspaces import add_workspace_pages
 from octavo.http.pages.page_registry import PageRegistry
 
 

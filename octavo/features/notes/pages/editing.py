@@ -21,7 +21,6 @@ from octavo_rules.schemas import (
 from quart import Response
 
 from octavo.features.notes.member_notes import NoteBody
-from octavo.features.notes.pages.adding import add_image, at_free_path, chosen_image
 from octavo.features.notes.pages.differences import meanwhile
 from octavo.features.notes.pages.frame import (
     NotePages,
@@ -33,6 +32,7 @@ from octavo.features.notes.pages.frame import (
     with_line_feeds,
     writable,
 )
+from octavo.features.notes.pages.images import add_image, at_free_path, chosen_image
 from octavo.features.notes.pages.reading import live_file, newest
 from octavo.http import contract
 from octavo.http.pages.form_errors import FormErrors, form_errors_of

@@ -1,17 +1,117 @@
-"""The images of a workspace: a gallery, and one of them with the notes that show it."""
+"""The images of a workspace: a gallery, one image with the notes that show it, and adding some."""
 
-from octavo_rules.problems import NotFound, Problem
-from octavo_rules.schemas import FileLinks, FileList
+import re
+from collections.abc import Awaitable, Callable
+from itertools import islice
+from typing import TypeVar
+
+from octavo_rules.problems import BodyTooLarge, NotFound, Problem
+from octavo_rules.schemas import AttachmentUploadResult, FileChange, FileLinks, FileList
 from quart import Response
 
-from octavo.features.notes.pages.adding import add_image
 from octavo.features.notes.pages.frame import NotePages, file_path, writable
 from octavo.features.notes.pages.reading import linking_notes, live_file, newest
-from octavo.http.pages.form_errors import FormErrors
+from octavo.http import contract
+from octavo.http.pages.form_errors import FormErrors, form_errors_of
+from octavo.http.pages.forms import SentFile
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
-from octavo.model.files.path import ATTACHMENTS
+from octavo.model.files.path import ATTACHMENTS, name_from_text, numbered_paths
+from octavo.model.image_limits import MAX_BYTES
+
+IMAGE = "image"
+"""The field with an image."""
+_TOO_LARGE = f"The image is larger than {MAX_BYTES >> 20} MB. Choose a smaller one."
+_TRIES = 50
+_CONFLICTS = 10
+_OTHERS = re.compile(r"[^a-z0-9]")
+
+T = TypeVar("T")
+
+
+async def add_image(
+    pages: NotePages, visitor: Visitor, workspace_id: str
+) -> FileChange | FormErrors:
+    """Add the image of a form to a workspace; return its file, or why it was refused."""
+    image = chosen_image(visitor)
+    if image is None:
+        return FormErrors(400, "", {IMAGE: "Choose an image first."})
+    try:
+        return await _uploaded(pages, visitor, workspace_id, image, image_name(image.name))
+    except BodyTooLarge:
+        return FormErrors(BodyTooLarge.status, "", {IMAGE: _TOO_LARGE}, code=BodyTooLarge.code)
+    except Problem as problem:
+        found = form_errors_of(problem)
+        text = " ".join((found.text, *found.fields.values())).strip()
+        return FormErrors(found.status, "", {IMAGE: text}, found.headers, found.code)
+
+
+def chosen_image(visitor: Visitor) -> SentFile | None:
+    """Return the image of a form; None if the person has chosen none."""
+    image = visitor.files.get(IMAGE)
+    return image if image is not None and image.name else None
+
+
+async def _uploaded(
+    pages: NotePages, visitor: Visitor, workspace_id: str, image: SentFile, name: str
+) -> FileChange:
+    upload = await visitor.api.send_file(
+        AttachmentUploadResult,
+        f"{LIST}/{workspace_id}/attachments",
+        image.content,
+        name=name,
+        media_type=image.media_type,
+        boundary=pages.new_entropy().hex(),
+    )
+    place = f"{LIST}/{workspace_id}/attachments/{upload.object_id}/finalize"
+
+    async def finalize(target: str) -> FileChange:
+        made = await visitor.api.call("POST", place, {"path": target})
+        return contract.typed(FileChange, made.result)
+
+    return await at_free_path(pages, visitor, workspace_id, ATTACHMENTS + name, finalize)
+
+
+async def at_free_path(
+    pages: NotePages,
+    visitor: Visitor,
+    workspace_id: str,
+    path: str,
+    add: Callable[[str], Awaitable[T]],
+) -> T:
+    """Add a file at a path that no other file has: ``path``, or one with a number after the name.
+
+    ``add`` adds it; its problem ``path_conflict`` leads to the next path. Raises its other
+    problems.
+    """
+    conflicts = 0
+    for found in islice(numbered_paths(path), _TRIES):
+        if await _is_taken(visitor, workspace_id, found):
+            continue
+        try:
+            return await add(found)
+        except Problem as problem:
+            # One that differs in case, or that somebody else added meanwhile.
+            if problem.code != "path_conflict" or conflicts == _CONFLICTS:
+                raise
+            conflicts += 1
+    folder, slash, name = path.rpartition("/")
+    return await add(f"{folder}{slash}{pages.new_id()[-12:]} {name}")
+
+
+async def _is_taken(visitor: Visitor, workspace_id: str, path: str) -> bool:
+    page = await visitor.api.get(FileList, f"{LIST}/{workspace_id}/files", prefix=path, limit="1")
+    return bool(page.items) and page.items[0].path == path
+
+
+def image_name(given: str) -> str:
+    """Return a name for an image that is valid in a path and in a header."""
+    name = given.replace("\\", "/").rpartition("/")[2]
+    stem, _, ending = name.rpartition(".")
+    kind = _OTHERS.sub("", ending.lower())
+    return f"{name_from_text(stem) or 'image'}.{kind}" if stem and kind else "image"
+
 
 _ROWS = "48"
 _RULE = f"{HOME}/<uuid:workspace_id>/images"

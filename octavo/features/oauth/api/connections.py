@@ -13,13 +13,12 @@ from octavo_rules.problems import InvalidRequest, NotFound
 from pydantic import ConfigDict, Field
 
 from octavo.access.attempts import GRANTS
-from octavo.features.oauth.rules.grant import Grant
-from octavo.features.oauth.rules.redirect_uri import host_of, leads_to_this_device
+from octavo.features.oauth.rules.authorization_request import Grant
+from octavo.features.oauth.rules.client import host_of, leads_to_this_device
 from octavo.features.oauth.rules.refusal import REQUEST_PROBLEMS, InvalidClient, InvalidOAuthRequest
 from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.model.access.access_limits import AccessLimits
-from octavo.model.access.account import GrantId
+from octavo.model.access.account import AccessLimits, GrantId
 from octavo.store import Store
 from octavo.store.queries.workspaces import chosen_of
 

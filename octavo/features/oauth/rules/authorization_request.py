@@ -1,4 +1,4 @@
-"""Requests for authorization that clients send people with (RFC 6749 section 4.1.1)."""
+"""Requests for authorization (RFC 6749 section 4.1.1), and the grants that people give."""
 
 import hmac
 import json
@@ -7,19 +7,61 @@ from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Literal
 from urllib.parse import urlencode
 
-from octavo_rules.identity import READ, Scope
+from octavo_rules.identity import READ, AccountId, ProgramNumber, Scope
 
-from octavo.features.oauth.rules.client import OAuthClient
-from octavo.features.oauth.rules.redirect_uri import check_redirect_uri, uses_redirect_uri
+from octavo.features.oauth.rules.client import OAuthClient, check_redirect_uri, uses_redirect_uri
 from octavo.features.oauth.rules.refusal import (
     InvalidOAuthRequest,
     InvalidRedirectUri,
     InvalidScope,
     InvalidTarget,
 )
-from octavo.model.access.access_limits import parse_scopes
+from octavo.model.access.account import AccessLimits, ClientId, GrantId, parse_scopes
+
+CODE_SECONDS = 60
+"""Seconds for which a code is valid (RFC 6749 section 4.1.2: ten minutes at most)."""
+MAX_GRANTS = 100
+"""Grants of one account; of more, the one that was unused the longest ends."""
+
+MAX_TOKENS = 1_000
+"""Access tokens, and used refresh tokens, of one grant; of more, the oldest are removed.
+
+A program that renews its tokens all the time must not fill the database.
+"""
+
+TokenKind = Literal["access", "refresh"]
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a person allowed a client; times are in milliseconds of Unix time.
+
+    Attributes:
+        client_name: how the client called itself then.
+        expires_at: when it ends; None if it lasts until it is revoked.
+        used_at: the time of its last use, to the minute; None if it was never used.
+        program: what the history of notes records for the client; None for a new grant.
+    """
+
+    grant_id: GrantId
+    account_id: AccountId
+    client_id: ClientId
+    client_name: str
+    limits: AccessLimits
+    created_at: int
+    expires_at: int | None
+    used_at: int | None = None
+    program: ProgramNumber | None = None
+
+
+def ends_at(now: int, seconds: int, grant: Grant) -> int:
+    """Return when a token for ``seconds`` ends: no later than its grant."""
+    end = now + seconds * 1000
+    return end if grant.expires_at is None else min(end, grant.expires_at)
+
 
 """RFC 6749 sections 4.1.2.1 and 5.2, RFC 7591 section 3.2.2, RFC 8707 section 2."""
 

@@ -9,9 +9,20 @@ from typing import NamedTuple
 from octavo_rules.identity import AccountId, ProgramNumber, Scope, WorkspaceId
 
 from octavo.features.files import sql as oauth_programs
-from octavo.features.oauth.rules.grant import MAX_GRANTS, MAX_TOKENS, Grant, TokenKind
-from octavo.model.access.access_limits import AccessLimits, parse_scopes
-from octavo.model.access.account import Account, AccountGone, ClientId, GrantId
+from octavo.features.oauth.rules.authorization_request import (
+    MAX_GRANTS,
+    MAX_TOKENS,
+    Grant,
+    TokenKind,
+)
+from octavo.model.access.account import (
+    AccessLimits,
+    Account,
+    AccountGone,
+    ClientId,
+    GrantId,
+    parse_scopes,
+)
 from octavo.store.queries import accounts as account_rows
 from octavo.store.queries.expiry import MAX_ROWS
 from octavo.store.queries.process_notices import notify_access

@@ -1,8 +1,7 @@
 """The pages of published links."""
 
 from octavo.access.ports import Clock
-from octavo.features.publishing.pages.publications import add_publication_pages
-from octavo.features.publishing.pages.reports import add_report_pages
+from octavo.features.publishing.pages.publications import add_publication_pages, add_report_pages
 from octavo.http.pages.page_registry import PageRegistry
 
 

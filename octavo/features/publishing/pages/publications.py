@@ -1,5 +1,6 @@
-"""The published links of a workspace: list, create and revoke them."""
+"""Published links: those of a workspace, and reports of them for administrators."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
@@ -8,26 +9,95 @@ from unicodedata import normalize
 
 import segno
 from markupsafe import Markup
-from octavo_rules.problems import Forbidden, Problem
+from octavo_rules.problems import Forbidden, NotFound, Problem
 from octavo_rules.schemas import FileList, Workspace
 from quart import Response
 
 from octavo.access.ports import Clock
+from octavo.features.administration.pages.administration import PLACE
 from octavo.features.members.api.members import MemberList
+from octavo.features.publishing.api.link_reports import LinkReportList, LinkReportSchema
 from octavo.features.publishing.api.publications import (
     PublishedLinkCreated,
     PublishedLinkList,
     PublishedLinkSchema,
     PublishedTarget,
 )
-from octavo.features.publishing.rules import LONGEST_LABEL, MAX_OPENINGS, SHORTEST_PASSWORD
+from octavo.features.publishing.rules import LONGEST_LABEL, MAX_OPENINGS, REASONS, SHORTEST_PASSWORD
 from octavo.http import contract
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
-from octavo.http.pages.page_registry import PageRegistry, Visitor
+from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
 from octavo.model.files.path import NOTE_SUFFIX
 from octavo.model.workspace import grants
+
+_REPORTS = f"{PLACE}/reports"
+_API = "/api/reports"
+
+
+def add_report_pages(site: PageRegistry) -> None:
+    """Serve the pages of reports."""
+    only = Audience.ADMINISTRATOR
+
+    @site.page(_REPORTS, only)
+    async def show_reports(visitor: Visitor) -> Response:
+        page = await visitor.api.get(LinkReportList, _API, **visitor.page)
+        return await show(
+            "administration/reports.html",
+            page=page,
+            reasons=REASONS,
+            counts=Counter(each.publication_id for each in page.items),
+        )
+
+    @site.form(f"{_REPORTS}/<uuid:report_id>/dismiss", only)
+    async def dismiss(visitor: Visitor, report_id: str) -> Response:
+        try:
+            await visitor.api.send(contract.Removed, "DELETE", f"{_API}/{report_id}")
+        except NotFound:
+            return redirect(_REPORTS, "report-closed")
+        return redirect(_REPORTS, "report-dismissed")
+
+    @site.page(f"{_REPORTS}/<uuid:report_id>/takedown", only)
+    async def ask(visitor: Visitor, report_id: str) -> Response:
+        report = await _report(visitor, str(report_id))
+        if report is None:
+            return redirect(_REPORTS)
+        return await show(
+            "confirm.html",
+            place="Reports",
+            heading="Take this link down?",
+            subject=f"Reported as: {REASONS[report.reason]}",
+            facts={"Link": report.publication_id[-8:], "Report": report.note},
+            text="Readers can't open it any more, and nobody can make it live again. The notes "
+            "stay, and you get no access to them. Every report of the link is closed. The owners "
+            "of the workspace see in their list that it was taken down, and get a message if this "
+            "installation sends mail.",
+            button="Take the link down",
+            back=_REPORTS,
+            here=PLACE,
+        )
+
+    @site.form(f"{_REPORTS}/<uuid:report_id>/takedown", only)
+    async def take_down(visitor: Visitor, report_id: str) -> Response:
+        try:
+            await visitor.api.send(contract.Removed, "POST", f"{_API}/{report_id}/takedown")
+        except NotFound:
+            return redirect(_REPORTS, "report-closed")
+        return redirect(_REPORTS, "link-taken-down")
+
+
+async def _report(visitor: Visitor, report_id: str) -> LinkReportSchema | None:
+    after: str | None = None
+    while True:
+        page = await visitor.api.get(LinkReportList, _API, limit=_EVERY, after=after)
+        for each in page.items:
+            if each.id == report_id:
+                return each
+        if page.next is None:
+            return None
+        after = page.next
+
 
 # Lighter modules around the code, by which readers find it (ISO/IEC 18004).
 _QUIET = 4

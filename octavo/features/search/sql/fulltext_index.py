@@ -16,9 +16,9 @@ from typing import NamedTuple
 from octavo_rules.identity import FileId, WorkspaceId
 
 from octavo.model.files.revision import Revision
-from octavo.model.search.portions import overlapping, portions_of
+from octavo.model.search.searched_text import overlapping, portions_of
 from octavo.store.compression import undamaged
-from octavo.store.queries.contents import texts_of
+from octavo.store.queries.blobs import texts_of
 from octavo.store.queries.index_backlog import FileIndex, Upkeep
 from octavo.store.queries.revision_rows import WORKSPACE
 from octavo.store.queries.select_in import execute_each, select_in

@@ -13,7 +13,7 @@ from octavo.model.files.confinement import Confinement, both_in
 from octavo.model.files.path import range_below
 from octavo.model.search.query import ANY_HEAD, HeadFilter, Query
 from octavo.model.search.searched_text import SearchedText
-from octavo.store.queries.contents import texts_of
+from octavo.store.queries.blobs import texts_of
 from octavo.store.queries.files import live_paths
 from octavo.store.transaction import MatchedNote, Matching, Script, Transaction
 

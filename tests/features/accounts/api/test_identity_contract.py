@@ -8,12 +8,12 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from octavo.features.accounts.api.account import AccountOperations
-from octavo.features.accounts.api.auth import AuthOperations
-from octavo.features.accounts.api.keys import KeyOperations
-from octavo.features.accounts.api.password_reset import PasswordResetOperations
-from octavo.features.accounts.api.sessions import SessionOperations
-from octavo.features.administration.api.administration import AdministrationOperations
-from octavo.features.administration.api.audit import AuditOperations
+from octavo.features.accounts.api.auth import AuthOperations, PasswordResetOperations
+from octavo.features.accounts.api.keys import KeyOperations, SessionOperations
+from octavo.features.administration.api.administration import (
+    AdministrationOperations,
+    AuditOperations,
+)
 from octavo.features.administration.api.installation import InstallationOperations
 from octavo.features.administration.api.operator import OperatorOperations
 from octavo.features.members.api.invitations import InvitationOperations

@@ -7,7 +7,7 @@ import trio
 from octavo_rules.identity import WRITE
 
 from octavo.access.attempts import GRANTS, RATES
-from octavo.model.access.access_limits import AccessLimits, parse_scopes
+from octavo.model.access.account import AccessLimits, parse_scopes
 from tests.fakes.asgi_client import Response, ask
 from tests.fakes.identity_fixture import START
 from tests.fakes.users_api import FROM_HERE, UsersApi, bearer

@@ -9,7 +9,7 @@ from octavo_rules.identity import READ, WRITE
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.operation import Security
 from octavo.http.contract.router import parameters_of
-from octavo.model.access.access_limits import AccessLimits, parse_scopes
+from octavo.model.access.account import AccessLimits, parse_scopes
 from octavo.service.registry import CONTRACT, contract_document
 from tests.access.test_workspaces import MUTATION, ask
 from tests.fakes.asgi_client import Response

@@ -2,7 +2,7 @@
 
 from quart_trio import QuartTrio
 
-from octavo.features.accounts.pages.password_reset import add_password_reset_pages
+from octavo.features.accounts.pages.sign_in import add_password_reset_pages
 from octavo.http.contract.openapi import openapi_document
 from octavo.service.pages import pages
 from tests.fakes.page_reader import (

@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.features.accounts.rules.password import LONGEST, SHORTEST, hashed_form, password_fault
-from octavo.features.accounts.rules.password_strength import WORDS, is_guessable, pieces
+from octavo.features.accounts.rules.password import (
+    LONGEST,
+    SHORTEST,
+    WORDS,
+    hashed_form,
+    is_guessable,
+    password_fault,
+    pieces,
+)
 from octavo.model.access.account import Address
 
 ADDRESS = Address("ann.bernard@example.org")

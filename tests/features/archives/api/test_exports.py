@@ -12,7 +12,7 @@ import trio
 from octavo_rules.export_report import REPORT, lacked_by_export
 from octavo_rules.identity import Cursor, WorkspaceId
 
-from octavo.features.archives import exports, recent_writes
+from octavo.features.archives import exports, job
 from octavo.http.contract.prepared_response import BrokenContent
 from octavo.store import Script, Transaction
 from octavo.store.blobs import BlobKey, BlobsUnavailable
@@ -139,7 +139,7 @@ async def test_steps_are_small_while_others_write(
     alone = await reads_of_history(api)
     await api.note("a.md", "one")
     beside = await reads_of_history(api)
-    monkeypatch.setattr(recent_writes, "SECONDS", 0.0)
+    monkeypatch.setattr(job, "SECONDS", 0.0)
     assert await reads_of_history(api) == alone < beside
 
 

@@ -12,7 +12,7 @@ from octavo.features.archives import import_run
 from octavo.features.archives.import_commits import NOTES_AT_ONCE, ImportCommits
 from octavo.features.archives.rules import archive_of
 from octavo.features.archives.worker.checked_files import CheckedNote, checked_notes
-from octavo.model.files.derived_id import derived_id
+from octavo.model.files.changeset import derived_id
 from octavo.store import StoreUnavailable
 from octavo.workers import WorkerFailed
 from tests.fakes.image_files import encoded, picture

@@ -14,7 +14,7 @@ from octavo_rules.export_report import REPORT, export_report
 
 from octavo.cli import main
 from octavo.features.archives.commands import workspace_transfers
-from octavo.features.archives.worker.export_layout import ExportLayout
+from octavo.features.archives.worker.selection import ExportLayout
 from octavo.features.archives.worker.zip_writer import ZipWriter
 from tests.fakes.foreign_server import WORKSPACE_ID, Responses, listed, refused, responding
 

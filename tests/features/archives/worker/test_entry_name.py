@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.features.archives.worker.directory import ZipEntry
-from octavo.features.archives.worker.entry_check import name_of, path_of_name
+from octavo.features.archives.worker.entry_reader import name_of, path_of_name
 from tests.fakes.zip_files import unicode_extra
 
 UTF_8 = 0x800

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from octavo_rules.identity import Position
 
-from octavo.features.archives.worker.export_layout import ExportLayout
+from octavo.features.archives.worker.selection import ExportLayout
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from octavo.features.archives.worker.export_layout import ExportLayout
 from octavo.features.archives.worker.refusal import ArchiveRefused
+from octavo.features.archives.worker.selection import ExportLayout
 from octavo.features.archives.worker.zip_writer import ZipWriter
 from octavo.model.files.path import check_path, path_key
 from tests.fakes.image_files import samples

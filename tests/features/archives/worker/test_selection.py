@@ -3,8 +3,7 @@
 import pytest
 
 from octavo.features.archives.worker.directory import ZipEntry
-from octavo.features.archives.worker.export_layout import ExportLayout
-from octavo.features.archives.worker.selection import Selection, is_special
+from octavo.features.archives.worker.selection import ExportLayout, Selection, is_special
 
 
 def entry(*, size: int = 1, system: int = 3, mode: int = 0o100644) -> ZipEntry:

@@ -12,7 +12,7 @@ from octavo_rules.refusal import DocumentTooLarge
 from trio.testing import wait_all_tasks_blocked
 
 from octavo.documents.document_batch import DocumentBatch
-from octavo.features.history import runner
+from octavo.features.history import job
 from octavo.features.history.rules.restoration import Begun, Restoration
 from octavo.features.history.rules.reversion import Reversion
 from octavo.features.history.sql.past_states import StatesSince
@@ -336,10 +336,10 @@ def interrupt(
     monkeypatch: pytest.MonkeyPatch, at: int, act: Callable[[], Awaitable[object]]
 ) -> None:
     """Do something else after a number of changesets of restorations."""
-    return_files, made = runner._Run._return_files, 0
+    return_files, made = job._Run._return_files, 0
 
     async def interrupted(
-        self: runner._Run,
+        self: job._Run,
         batch: tuple[Reversion, ...],
         targets: Mapping[FileId, Revision | None],
     ) -> bool:
@@ -349,7 +349,7 @@ def interrupt(
         made += 1
         return await return_files(self, batch, targets)
 
-    monkeypatch.setattr(runner._Run, "_return_files", interrupted)
+    monkeypatch.setattr(job._Run, "_return_files", interrupted)
 
 
 async def test_restoration_that_stopped_midway_goes_on_as_another_account(
@@ -392,7 +392,7 @@ async def test_restoration_goes_on_at_once_while_the_run_that_failed_still_ends(
     note = await api.note("a.md", "1")
     await note.update(text="2")
     await api.execute("UPDATE accounts SET state = 'locked'")
-    mutation, stop = api.new_id(), runner.RestorationRunner.stop
+    mutation, stop = api.new_id(), job.RestorationRunner.stop
     answered = trio.Event()
     result: Json = {}
 
@@ -401,14 +401,14 @@ async def test_restoration_goes_on_at_once_while_the_run_that_failed_still_ends(
         answered.set()
 
     async def stop_slowly(
-        self: runner.RestorationRunner, key: RestorationKey, code: str, detail: str
+        self: job.RestorationRunner, key: RestorationKey, code: str, detail: str
     ) -> None:
         await stop(self, key, code, detail)
         await api.execute("UPDATE accounts SET state = 'enabled'")
         nursery.start_soon(go_on)
         await wait_all_tasks_blocked()
 
-    monkeypatch.setattr(runner.RestorationRunner, "stop", stop_slowly)
+    monkeypatch.setattr(job.RestorationRunner, "stop", stop_slowly)
     await restore(api, position=1, mutationId=mutation)
     await answered.wait()
     assert (result["state"], result["done"]) == ("done", 1)
@@ -487,10 +487,10 @@ def before_each_attempt(
 
     Returns the number of files of each changeset that it tries.
     """
-    return_files, tried = runner._Run._return_files, list[int]()
+    return_files, tried = job._Run._return_files, list[int]()
 
     async def attempt(
-        self: runner._Run,
+        self: job._Run,
         batch: tuple[Reversion, ...],
         targets: Mapping[FileId, Revision | None],
     ) -> bool:
@@ -498,7 +498,7 @@ def before_each_attempt(
         await act()
         return await return_files(self, batch, targets)
 
-    monkeypatch.setattr(runner._Run, "_return_files", attempt)
+    monkeypatch.setattr(job._Run, "_return_files", attempt)
     return tried
 
 
@@ -532,9 +532,9 @@ async def test_restoration_returns_the_others_while_the_path_of_one_is_taken_and
     then = await position(api)
     for at, note in enumerate(notes):
         await note.update(path=f"moved/{at}.md")
-    plan_anew = runner._Run._count_committed
+    plan_anew = job._Run._count_committed
 
-    async def leave(self: runner._Run) -> None:
+    async def leave(self: job._Run) -> None:
         await other.update(path="elsewhere.md")
         await plan_anew(self)
 
@@ -542,7 +542,7 @@ async def test_restoration_returns_the_others_while_the_path_of_one_is_taken_and
         if len(tried) < 10:
             await other.update(path="0.md")
 
-    monkeypatch.setattr(runner._Run, "_count_committed", leave)
+    monkeypatch.setattr(job._Run, "_count_committed", leave)
     tried = before_each_attempt(monkeypatch, take)
     result = await done(api, position=then)
     assert tried == [8, 3, 1, 1, 2, 3, 2, 1, 1, 1]
@@ -599,7 +599,7 @@ async def test_more_refused_files_than_there_are_attempts_are_all_left_and_named
     api: NotesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each refusal names one file, and is no failed attempt: the next one is without that file."""
-    names = [f"{number:02}.md" for number in range(runner.MAX_ATTEMPTS + 5)]
+    names = [f"{number:02}.md" for number in range(job.MAX_ATTEMPTS + 5)]
     notes = [await api.note(name, "x" * 50) for name in names]
     short = await api.note("short.md", "x")
     then = await position(api)
@@ -662,7 +662,7 @@ async def test_file_that_comes_back_or_goes_meanwhile_is_left(
         await each.update(text="2")
         if meanwhile != "delete":
             await each.delete()
-    plan, plans = runner.plan, 0
+    plan, plans = job.plan, 0
 
     async def interfered(
         states: StatesSince, folder: str, begun: Begun | None = None
@@ -675,7 +675,7 @@ async def test_file_that_comes_back_or_goes_meanwhile_is_left(
             assert (await change[meanwhile]()).status == 200
         return planned
 
-    monkeypatch.setattr(runner, "plan", interfered)
+    monkeypatch.setattr(job, "plan", interfered)
     result = await done(api, position=then)
     assert plans > 1
     assert left(result) == [LEFT[meanwhile]]

@@ -6,15 +6,16 @@ from hypothesis import strategies as st
 from octavo_rules.identity import FileId, Position
 
 from octavo.features.history.rules.restoration import (
+    BatchSizes,
     Begun,
     DivergedFile,
     Restoration,
     RestorationSpan,
+    batches,
     moved_away,
     restoration,
     undoes,
 )
-from octavo.features.history.rules.restoration_order import BatchSizes, batches
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.path import folders_of, path_key
 from octavo.model.files.revision import Revision

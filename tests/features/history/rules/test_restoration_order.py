@@ -7,8 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from octavo_rules.identity import FileId
 
-from octavo.features.history.rules.restoration import RestorationPace
-from octavo.features.history.rules.restoration_order import STEP_BYTES, BatchSizes, batches
+from octavo.features.history.rules.restoration import (
+    STEP_BYTES,
+    BatchSizes,
+    RestorationPace,
+    batches,
+)
 from octavo.features.history.rules.reversion import Reversion
 from tests.fakes.restored_workspace import SMALL, Workspace, needed, revision, run, workspaces
 

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from octavo_rules.identity import FileId, Position
 
-from octavo.features.history.rules.restoration import Begun, RestorationPace
-from octavo.features.history.rules.restoration_order import BatchSizes, batches
+from octavo.features.history.rules.restoration import BatchSizes, Begun, RestorationPace, batches
 from octavo.features.history.rules.reversion import Reversion
 from octavo.model.files.changeset import MAX_OPERATIONS
 from tests.fakes.restored_workspace import OURS, SMALL, Workspace, needed, revision, workspaces

@@ -13,8 +13,8 @@ from octavo_rules.documents.document import ChangedDocument, TextDocument, initi
 from octavo_rules.identity import START, Epoch, FileId, MutationId, Position, RevisionId
 from trio.testing import MockClock
 
+from octavo.actors.jobs.housekeeping import PERIOD_SECONDS, RetentionJob
 from octavo.actors.jobs.indexing import index_some
-from octavo.actors.jobs.retention import PERIOD_SECONDS, RetentionJob
 from octavo.documents import merged
 from octavo.features.accounts.sql.sessions import expire_sessions
 from octavo.features.history.feature import pruning

@@ -2,8 +2,7 @@ import struct
 
 import pytest
 
-from octavo.features.images.worker.container import PartRole
-from octavo.features.images.worker.facts import ImageFacts, InvalidImage
+from octavo.features.images.worker.facts import ImageFacts, InvalidImage, PartRole
 from octavo.features.images.worker.gif import read_gif
 from tests.fakes.image_files import animation, gif_extension, samples
 

@@ -4,8 +4,7 @@ import struct
 import pytest
 from PIL import Image
 
-from octavo.features.images.worker.container import PartRole
-from octavo.features.images.worker.facts import ImageFacts, InvalidImage
+from octavo.features.images.worker.facts import ImageFacts, InvalidImage, PartRole
 from octavo.features.images.worker.jpeg import read_jpeg
 from tests.fakes.image_files import (
     SRGB,

@@ -4,8 +4,7 @@ import zlib
 
 import pytest
 
-from octavo.features.images.worker.container import PartRole
-from octavo.features.images.worker.facts import ImageFacts, InvalidImage
+from octavo.features.images.worker.facts import ImageFacts, InvalidImage, PartRole
 from octavo.features.images.worker.png import MAX_EXPANDED, read_png
 from tests.fakes.image_files import (
     SRGB,

@@ -1,7 +1,6 @@
 import pytest
 
-from octavo.features.images.worker.container import PartRole
-from octavo.features.images.worker.facts import ImageFacts, InvalidImage
+from octavo.features.images.worker.facts import ImageFacts, InvalidImage, PartRole
 from octavo.features.images.worker.webp import read_webp
 from tests.fakes.image_files import (
     SRGB,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from octavo.features.notes.pages.adding import image_name
+from octavo.features.notes.pages.images import image_name
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.page_reader import PageReader
 from tests.features.notes.pages.conftest import Vault

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from octavo_rules.merge import merge
 
-from octavo.features.notes.rules.conflict_view import (
+from octavo.features.notes.pages.differences import (
     LONGEST_AROUND,
     LONGEST_SIDE,
     MOST_SHOWN,

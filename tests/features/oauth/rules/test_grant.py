@@ -3,9 +3,8 @@
 import pytest
 from octavo_rules.identity import READ, AccountId, Scope
 
-from octavo.features.oauth.rules.grant import Grant, ends_at
-from octavo.model.access.access_limits import AccessLimits
-from octavo.model.access.account import ClientId, GrantId
+from octavo.features.oauth.rules.authorization_request import Grant, ends_at
+from octavo.model.access.account import AccessLimits, ClientId, GrantId
 
 
 @pytest.mark.parametrize(

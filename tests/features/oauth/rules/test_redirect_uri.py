@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.features.oauth.rules.redirect_uri import (
+from octavo.features.oauth.rules.client import (
     check_redirect_uri,
     host_of,
     leads_to_this_device,

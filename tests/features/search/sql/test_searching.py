@@ -18,11 +18,11 @@ from octavo.features.search.sql.fulltext_index import (
 )
 from octavo.features.search.sql.searching import MAX_FOUND, candidates, workspaces_of
 from octavo.model.files.confinement import Confinement
-from octavo.model.search.portions import PORTION
 from octavo.model.search.query import MAX_TOKENS, HeadFilter, parse_query
+from octavo.model.search.searched_text import PORTION
 from octavo.store import TextDamaged, Transaction
-from octavo.store.postgres import search as postgres_search
-from octavo.store.postgres.search import MAX_POSITIONS, PIECE, pieces_of
+from octavo.store.postgres import transaction as postgres_search
+from octavo.store.postgres.transaction import MAX_POSITIONS, PIECE, pieces_of
 from octavo.store.queries import files, workspaces
 from octavo.store.queries.index_backlog import workspaces_to_index
 from octavo.store.queries.sweeping import sweep
