@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from greenroom.testing.history import History
-from greenroom.testing.history_entry import HistoryEntry, Status
+from greenroom.testing.history import History, HistoryEntry, Status
 from greenroom.testing.registers import Value
 
 from tests.histories.operations import Commit, Operation, Swap

@@ -8,8 +8,7 @@ and what is in it has a position. The moment remains open: it may be any after t
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from greenroom.testing.history import History
-from greenroom.testing.history_entry import HistoryEntry, Status
+from greenroom.testing.history import History, HistoryEntry, Status
 
 from tests.histories.feed_order import FeedEntry
 from tests.histories.operations import Commit, Operation

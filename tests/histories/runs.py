@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, permutations
 from typing import TypeVar, assert_never
 
-from greenroom.testing.history import History, Invocation
-from greenroom.testing.history_entry import HistoryEntry, Seen, Status
+from greenroom.testing.history import History, HistoryEntry, Invocation, Seen, Status
 from hypothesis import strategies as st
 
 from tests.histories.feed_order import FeedEntry

@@ -2,8 +2,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
-from greenroom.testing.history import History
-from greenroom.testing.history_entry import HistoryEntry, Status
+from greenroom.testing.history import History, HistoryEntry, Status
 from greenroom.testing.registers import Value
 from hypothesis import assume, given
 from hypothesis import strategies as st

@@ -1,6 +1,5 @@
 import pytest
-from greenroom.testing.history import History
-from greenroom.testing.history_entry import HistoryEntry, Status
+from greenroom.testing.history import History, HistoryEntry, Status
 from greenroom.testing.linearizability import NotLinearizable, check_linearizable
 from hypothesis import given
 

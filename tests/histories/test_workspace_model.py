@@ -5,8 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from greenroom.testing.history import History
-from greenroom.testing.history_entry import HistoryEntry, Seen, Status
+from greenroom.testing.history import History, HistoryEntry, Seen, Status
 from greenroom.testing.linearizability import (
     Model,
     NotLinearizable,

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias, assert_never
 
-from greenroom.testing.history_entry import HistoryEntry, Seen, Status
+from greenroom.testing.history import HistoryEntry, Seen, Status
 from greenroom.testing.registers import Value, read_agrees, refusal_agrees
 
 from tests.histories.operations import Commit, Operation, Read, Register, Snapshot, Swap, View

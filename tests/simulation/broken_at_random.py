@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from greenroom import Envelope
 from greenroom.envelope import EnvelopeState
-from greenroom.quarantine import CrashRecord
+from greenroom.restart import CrashRecord
 from octavo_rules.identity import Cursor, WorkspaceId
 
 from octavo.actors.jobs import indexing

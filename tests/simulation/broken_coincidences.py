@@ -8,10 +8,9 @@ import pytest
 import trio
 from greenroom import UNANSWERED, Envelope
 from greenroom.cell import Cell
-from greenroom.directory_child import DirectoryChild
+from greenroom.directory_child import DirectoryChild, VirtualActorCell
 from greenroom.mailbox import Mailbox
-from greenroom.quarantine import CrashRecord
-from greenroom.virtual_actor_cell import VirtualActorCell
+from greenroom.restart import CrashRecord
 from octavo_rules.identity import Cursor, WorkspaceId
 
 from octavo.actors.notice_hub import NoticeHub

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 from greenroom import Envelope
-from greenroom.directory_child import DirectoryChild
-from greenroom.virtual_actor_cell import VirtualActorCell
+from greenroom.directory_child import DirectoryChild, VirtualActorCell
 from octavo_rules.identity import FileId, WorkspaceId
 
 from octavo.actors.group_commit import Storage, Write

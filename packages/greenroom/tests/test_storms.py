@@ -12,12 +12,11 @@ from collections.abc import Awaitable, Callable
 import pytest
 from greenroom import ActorSpec, ref, supervision
 from greenroom.cell import Cell
-from greenroom.directory_child import DirectoryChild
+from greenroom.directory_child import DirectoryChild, VirtualActorCell
 from greenroom.envelope import Envelope, EnvelopeState
 from greenroom.mailbox import Mailbox
 from greenroom.testing import Deadlock, ScheduleFailure, explore
 from greenroom.testing.plugin import Explore
-from greenroom.virtual_actor_cell import VirtualActorCell
 
 from .storms import (
     AT_ONCE,

@@ -4,7 +4,6 @@ The testing kit is `greenroom.testing`.
 """
 
 from greenroom.actor import Actor, ActorContext
-from greenroom.branch import Branch
 from greenroom.directory import Directory
 from greenroom.envelope import Envelope, EnvelopeState
 from greenroom.errors import (
@@ -29,13 +28,12 @@ from greenroom.errors import (
 from greenroom.mailbox import Mailbox
 from greenroom.message import UNANSWERED, Message, MessageFor, Reply
 from greenroom.monitor import Down, Monitor, StopReason
-from greenroom.quarantine import QuarantineRule
 from greenroom.ref import ActorRef
-from greenroom.restart import Backoff, Intensity, Restart, Strategy
+from greenroom.restart import Backoff, Intensity, QuarantineRule, Restart, Strategy
 from greenroom.runtime import Faults, Observer, Runtime
 from greenroom.specs import ActorSpec, DirectorySpec, SupervisorSpec, WorkerContext, WorkerSpec
 from greenroom.statistics import DirectoryStatistics, HistogramSnapshot, MailboxStatistics
-from greenroom.supervisor import Supervisor
+from greenroom.supervisor import Branch, Supervisor
 from greenroom.timers import Timer
 from greenroom.tree import TreeNode, render_tree
 

@@ -10,12 +10,11 @@ from typing import Any
 
 from greenroom.cell import Cell
 from greenroom.errors import NotExecuted
-from greenroom.factories import message_types_of
 from greenroom.monitor import Down, StopReason, Watchers
 from greenroom.restart import Backoff, Restart
 from greenroom.runtime import Runtime
 from greenroom.serving import run_incarnation
-from greenroom.specs import ActorSpec, SupervisorSpec, WorkerContext, WorkerSpec
+from greenroom.specs import ActorSpec, SupervisorSpec, WorkerContext, WorkerSpec, message_types_of
 from greenroom.statistics import ActorStatistics
 from greenroom.tree import TreeNode
 from greenroom.waiting import Group

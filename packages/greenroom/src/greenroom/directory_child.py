@@ -20,6 +20,7 @@ from typing import Any, Literal
 import trio
 
 from greenroom.activation_limit import ActivationLimit
+from greenroom.cell import Cell
 from greenroom.child import ChildRules, WatchedChild
 from greenroom.errors import (
     ActorNotFound,
@@ -30,20 +31,85 @@ from greenroom.errors import (
     stopped,
     unwrap,
 )
-from greenroom.factories import message_types_of
 from greenroom.message import UNANSWERED
-from greenroom.quarantine import CrashRecord
-from greenroom.restart import Backoff
+from greenroom.restart import Backoff, CrashRecord
 from greenroom.runtime import Runtime
 from greenroom.serving import run_incarnation
-from greenroom.specs import DirectorySpec
+from greenroom.specs import DirectorySpec, message_types_of
 from greenroom.statistics import ActorStatistics, DirectoryStatistics
 from greenroom.tree import TreeNode
-from greenroom.virtual_actor_cell import VirtualActorCell
 from greenroom.waiting import Group
 
 _IN_TROUBLE = ("quarantined", "backing off")
 _SHOWN = 20  # keys in the tree, at most
+
+KeyState = Literal["asleep", "queued", "awake", "leaving", "backing off", "quarantined"]
+"""The state of a key.
+
+``asleep``: it has no actor. ``queued``: it waits until another actor is passivated. ``awake``: it
+has an actor. ``leaving``: its actor is being passivated; messages are collected for the next one.
+``backing off``: it crashed and waits for its backoff. ``quarantined``: it crashed too often;
+messages are refused.
+"""
+
+
+class VirtualActorCell(Cell):
+    """The cell of one key, with the state of the key and its record of crashes."""
+
+    __slots__ = ("_directory", "_idle", "key", "key_state", "record")
+
+    def __init__(self, directory: DirectoryChild, key: Hashable) -> None:
+        """Create a cell without an actor, which accepts messages."""
+        spec = directory.spec
+        super().__init__(
+            directory.path,
+            key,
+            partial(spec.factory, key),
+            spec,
+            directory.runtime,
+            directory.actor_statistics,
+            directory.message_types,
+            park_observer=self,
+        )
+        self._directory = directory
+        self.key = key
+        self.record: CrashRecord | None = None
+        # Whether the directory counts the actor as idle: then it is informed of the next message.
+        self._idle = False
+        self.key_state: KeyState = "asleep"
+        self.open()
+
+    def parked(self) -> None:
+        """Handle that the actor waits for messages."""
+        self._idle = True
+        self._directory.became_idle(self)
+
+    def woken(self) -> None:
+        """Handle that a message arrived."""
+        if self._idle:
+            self._idle = False
+            self._directory.became_busy(self)
+
+    def emptied(self) -> None:
+        """Handle that the last message was withdrawn."""
+        self._directory.all_withdrawn(self)
+
+    def handled_first_message(self) -> None:
+        """Handle that the current actor handled its first message."""
+        self._directory.handled_first_message(self)
+
+    def on_awaited(self) -> None:
+        """Handle that one more actor is about to wait for this one."""
+        self._directory.on_awaited(self)
+
+    def finish(self) -> None:
+        """End after the current message; the key's other messages go to its next actor."""
+        self.retire("finished")
+
+    @property
+    def forgettable(self) -> bool:
+        """Whether the directory can drop this sleeping key without losing anything."""
+        return self.record is None and not self.mailbox.in_use and not self.watched
 
 
 class DirectoryChild(WatchedChild):
@@ -53,21 +119,21 @@ class DirectoryChild(WatchedChild):
         """Take the specification; nothing runs yet."""
         rules = ChildRules("permanent", Backoff(), math.inf, spec.drain_timeout)
         super().__init__(spec.name, parent, rules)
-        self._spec = spec
+        self.spec = spec
         self.runtime = runtime
+        self.actor_statistics = ActorStatistics()
+        self.message_types = message_types_of(spec.factory)
         self._cells: dict[Hashable, VirtualActorCell] = {}
         self._limit: ActivationLimit[VirtualActorCell] = ActivationLimit(spec.max_awake, _in_use)
         self._dormant: dict[VirtualActorCell, None] = {}  # asleep or quarantined, not dropped yet
         self._forget_at = -math.inf
         self._group: Group | None = None
-        self._statistics = ActorStatistics()
         self._refusal: Callable[[], NotExecuted] | None = stopped(self, "is not started")
         self._nursery: trio.Nursery | None = None
         self._ending: Literal["drain", "retire"] | None = None
         self._changed = trio.Event()
         self._dozing = False
         self._activations = self._passivations = self._crashes = 0
-        self._message_types = message_types_of(spec.factory)
 
     def statistics(self) -> DirectoryStatistics:
         """Return counts for operators; takes time linear in the number of tracked keys."""
@@ -96,17 +162,7 @@ class DirectoryChild(WatchedChild):
         if cell is None:
             if self._refusal is not None:
                 raise self._refusal()
-            spec = self._spec
-            cell = self._cells[key] = VirtualActorCell(
-                self,
-                self._path,
-                key,
-                partial(spec.factory, key),
-                spec,
-                self.runtime,
-                self._statistics,
-                self._message_types,
-            )
+            cell = self._cells[key] = VirtualActorCell(self, key)
             cell.restarts_with(self._group)
             self._dormant[cell] = None
             if self._dozing:
@@ -278,7 +334,7 @@ class DirectoryChild(WatchedChild):
             self._sleep(cell)
             return
         record = cell.record = cell.record or CrashRecord()
-        quarantine = record.crashed(trio.current_time(), self._spec.quarantine)
+        quarantine = record.crashed(trio.current_time(), self.spec.quarantine)
         observer = self.runtime.observer
         if quarantine is not None:
             cell.key_state = "quarantined"
@@ -289,7 +345,7 @@ class DirectoryChild(WatchedChild):
             self.runtime.notify(observer.quarantined, cell.path, quarantine)
         elif cell.mailbox.in_use and self._nursery is not None and self._ending is None:
             cell.key_state = "backing off"
-            delay = self._spec.backoff.delay(record.recent - 1, self.runtime.random)
+            delay = self.spec.backoff.delay(record.recent - 1, self.runtime.random)
             self.runtime.notify(observer.restarting, cell.path, delay)
             self._nursery.start_soon(self._back_off, cell, delay, name=f"{self._path} backoff")
         else:
@@ -343,7 +399,7 @@ class DirectoryChild(WatchedChild):
         """Passivate idle actors and drop sleeping keys, until the directory has ended."""
         while not self._ended():
             now = trio.current_time()
-            while (cell := self._limit.passivate_idle(self._spec.idle_timeout, now)) is not None:
+            while (cell := self._limit.passivate_idle(self.spec.idle_timeout, now)) is not None:
                 self._passivate(cell)
             self._forget(now)
             self._changed = trio.Event()
@@ -356,13 +412,13 @@ class DirectoryChild(WatchedChild):
         if not self._cells:
             return math.inf
         since = self._limit.idle_since
-        return (now if since is None else since) + self._spec.idle_timeout
+        return (now if since is None else since) + self.spec.idle_timeout
 
     def _forget(self, now: float) -> None:
         if now < self._forget_at or self._refusal is not None:
             return
-        self._forget_at = now + self._spec.idle_timeout
-        rule = self._spec.quarantine
+        self._forget_at = now + self.spec.idle_timeout
+        rule = self.spec.quarantine
         for cell in list(self._dormant):
             if cell.record is not None and cell.record.expires(rule) <= now:
                 cell.record = None
@@ -414,7 +470,7 @@ class DirectoryChild(WatchedChild):
             cell.close(self._refusal)
         self._cells.clear()
         self._dormant.clear()
-        self._limit = ActivationLimit(self._spec.max_awake, _in_use)
+        self._limit = ActivationLimit(self.spec.max_awake, _in_use)
         super().close(refusal)
 
     def node(self, state: str) -> TreeNode:
@@ -429,9 +485,9 @@ class DirectoryChild(WatchedChild):
             kind="directory",
             state=state,
             restarts=self.restarts,
-            wait=self._statistics.wait.snapshot(),
-            handling=self._statistics.handling.snapshot(),
-            details=asdict(statistics) | {"refused": self._statistics.refused},
+            wait=self.actor_statistics.wait.snapshot(),
+            handling=self.actor_statistics.handling.snapshot(),
+            details=asdict(statistics) | {"refused": self.actor_statistics.refused},
             children=tuple(
                 TreeNode(
                     name=str(cell.key),

@@ -6,6 +6,7 @@ or a cancellation propagates.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -17,13 +18,13 @@ from greenroom.envelope import Envelope, EnvelopeState
 from greenroom.errors import (
     ActorCrashed,
     BadReply,
+    InvalidActor,
     OutcomeUnknown,
     Refusal,
     StartTimeout,
     is_crash,
     unwrap,
 )
-from greenroom.factories import require_actor
 from greenroom.monitor import StopReason
 from greenroom.runtime import Observer
 from greenroom.timers import Timers
@@ -43,7 +44,7 @@ async def run_incarnation(cell: Cell, ready: Callable[[], None]) -> None:
     """
     cell.begin()
     try:
-        actor = require_actor(cell.factory(), cell.path)
+        actor = _require_actor(cell.factory(), cell.path)
         cell.learn_message_types(actor.message_types())
         await Serving(cell, actor).run(ready)
     except BaseException as error:
@@ -56,6 +57,26 @@ async def run_incarnation(cell: Cell, ready: Callable[[], None]) -> None:
             del crash
     finally:
         cell.end()
+
+
+def _require_actor(made: object, path: str) -> Actor[Any]:
+    """Return what a factory made, if it is a usable actor.
+
+    Raises:
+        InvalidActor: it is not.
+    """
+    if not isinstance(made, Actor):
+        if inspect.iscoroutine(made):
+            made.close()
+        raise InvalidActor(
+            f"the factory of {path} returned {made!r}, which is not an Actor; it is not called"
+            " again. The message was not executed."
+        )
+    try:
+        handles_batches(type(made))
+    except TypeError as error:
+        raise InvalidActor(f"the factory of {path} returned an unusable actor: {error}") from None
+    return made
 
 
 class Serving(ActorContext):

@@ -30,7 +30,7 @@ from greenroom.testing import (
     explore,
     run_deterministic,
 )
-from greenroom.testing.crash_once import CrashOnce
+from greenroom.testing.faults import CrashOnce
 from greenroom.testing.schedule_failure import ReplayToken
 
 

@@ -3,8 +3,15 @@ from typing import TypeAlias
 
 import pytest
 import trio
-from greenroom.testing.history import History, HistoryError
-from greenroom.testing.history_entry import HistoryEntry, Seen, Status
+from greenroom.testing.history import (
+    History,
+    HistoryEntry,
+    HistoryError,
+    Seen,
+    Status,
+    render_entries,
+)
+from greenroom.testing.registers import ReadRegister
 from greenroom.testing.registers import ReadRegister as Read
 from greenroom.testing.registers import SwapRegister as Swap
 
@@ -196,3 +203,17 @@ def test_history_renders_one_event_per_line(history: History[Operation]) -> None
         " 9  2       not-executed  swap w/a 'x'→'y'",
         "10  2       invoke        read w/b",
     ]
+
+
+def test_empty_history_renders_as_nothing() -> None:
+    assert render_entries([]) == ""
+
+
+def test_definite_entry_needs_a_completion() -> None:
+    with pytest.raises(ValueError, match="ok without a completion: read w/a"):
+        HistoryEntry("p", ReadRegister("w/a"), 0, Status.OK)
+
+
+def test_entry_cannot_end_before_it_begins() -> None:
+    with pytest.raises(ValueError, match="completed before it was invoked: read w/a"):
+        HistoryEntry("p", ReadRegister("w/a"), 5, Status.OK, 4)

@@ -5,8 +5,7 @@ from itertools import combinations, permutations
 from typing import Any
 
 import pytest
-from greenroom.testing.history import History
-from greenroom.testing.history_entry import HistoryEntry, Seen, Status
+from greenroom.testing.history import History, HistoryEntry, Seen, Status
 from greenroom.testing.linearizability import NotLinearizable, SearchLimit, check_linearizable
 from greenroom.testing.registers import ReadRegister, RegisterModel, SwapRegister, Value
 from hypothesis import given

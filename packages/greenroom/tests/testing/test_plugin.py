@@ -345,7 +345,7 @@ def test_report_shows_no_source_of_the_kit(
         "packages/greenroom/src/greenroom/testing/plugin.py:",
         "packages/greenroom/src/greenroom/testing/explore.py:",
         "packages/greenroom/src/greenroom/testing/deterministic.py:",
-        "packages/greenroom/src/greenroom/testing/crash_once.py:",
+        "packages/greenroom/src/greenroom/testing/faults.py:",
         "_MARKER",
         "controlled_scheduler",
         "trio/_core",

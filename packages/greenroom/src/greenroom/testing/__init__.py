@@ -5,12 +5,18 @@ linearizability.
 """
 
 from greenroom.testing.clock_gate import ClockGate
-from greenroom.testing.crash_once import InjectedCrash
 from greenroom.testing.deterministic import Deadlock, Livelock, Run, Stuck, run_deterministic
 from greenroom.testing.explore import Exploration, explore
-from greenroom.testing.faults import CORE_POINTS, Fault, FaultKind, FaultPlan
-from greenroom.testing.history import History, HistoryError, Invocation
-from greenroom.testing.history_entry import HistoryEntry, Seen, Status, render_entries
+from greenroom.testing.faults import CORE_POINTS, Fault, FaultKind, FaultPlan, InjectedCrash
+from greenroom.testing.history import (
+    History,
+    HistoryEntry,
+    HistoryError,
+    Invocation,
+    Seen,
+    Status,
+    render_entries,
+)
 from greenroom.testing.interruption import (
     Interruption,
     cancel_at_checkpoint,
@@ -31,7 +37,7 @@ from greenroom.testing.schedules import (
     current_schedule,
     scenario_random,
 )
-from greenroom.testing.unsupported_trio import UnsupportedTrio
+from greenroom.testing.trio_scheduler import UnsupportedTrio
 
 __all__ = [
     "CORE_POINTS",

@@ -12,8 +12,8 @@ from itertools import islice
 from random import Random
 from typing import Any, TypeVar, overload
 
-from greenroom.testing.crash_once import CrashOnce
 from greenroom.testing.deterministic import MAX_STEPS, Attempt
+from greenroom.testing.faults import CrashOnce
 from greenroom.testing.journal import JournalEntry, render_journal
 from greenroom.testing.schedule_failure import (
     ReplayToken,
@@ -22,7 +22,6 @@ from greenroom.testing.schedule_failure import (
     signature,
 )
 from greenroom.testing.schedules import Schedule
-from greenroom.testing.shrink import shrink
 
 Step = TypeVar("Step")
 
@@ -329,3 +328,39 @@ def _command(scenario: _Scenario, token: str) -> str:
         return f'the same call of explore, with replay="{token}"'
     limit = "" if scenario.max_steps == MAX_STEPS else f" --max-steps {scenario.max_steps}"
     return f"python -m greenroom.testing replay {module}:{name} --schedule {token}{limit}"
+
+
+Item = TypeVar("Item")
+
+
+def shrink(items: Sequence[Item], fails: Callable[[list[Item]], bool]) -> list[Item]:
+    """Remove items that a failure does not need: runs of decreasing size, then single items.
+
+    These are the complement steps of ddmin (Zeller and Hildebrandt, Simplifying and Isolating
+    Failure-Inducing Input, 2002). For n items at most O(n²) lists are tried, O(n log n) if few
+    items are needed.
+
+    Args:
+        items: a list that fails; it is not tried itself.
+        fails: returns whether a list fails; the items keep their order.
+
+    Returns:
+        A list that fails (``items``, or one for which ``fails`` returned true), and no longer fails
+        if any single item is removed, provided that ``fails`` is deterministic.
+    """
+    current = list(items)
+    size = len(current)
+    while current:
+        removed = False
+        start = 0
+        while start < len(current):
+            candidate = current[:start] + current[start + size :]
+            if fails(candidate):
+                current = candidate
+                removed = True
+            else:
+                start += size
+        if size == 1 and not removed:
+            break
+        size = max(1, min(size, len(current)) // 2)
+    return current

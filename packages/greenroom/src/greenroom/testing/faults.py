@@ -2,7 +2,9 @@
 
 Code under test passes named points. Every actor passes those of `CORE_POINTS`, and can pass its own
 with ``await self.context.fault_point("storage.commit")``. A `FaultPlan` passed to the `Runtime`
-decides from its seed which faults occur.
+decides from its seed which faults occur. `CrashOnce` injects one crash, at one of the points that a
+run passes: `explore` makes it the faults of every `Runtime` that names no others, and a `FaultPlan`
+passes its points on to it, so a scenario needs no preparation.
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ import trio
 from trio import CancelScope
 from trio.lowlevel import Task
 
-from greenroom.testing.crash_once import InjectedCrash, reach_crash_once
+from greenroom.runtime import ambient_faults
 from greenroom.testing.journal import note_fault
+from greenroom.waiting import current_waiter
 
 CORE_POINTS = (
     "ask.sending",
@@ -39,6 +42,9 @@ the reply arrived; ``actor.taken`` and ``actor.handled`` by the actor, before an
 before the reply. ``actor.reply`` accepts only the fault ``lose reply``.
 """
 
+ASKER_POINTS = ("ask.sending", "ask.replied")
+"""The points that the asker passes; they count only if the asker is an actor."""
+
 FaultKind = Literal["crash", "delay", "cancel", "lose reply"]
 """The kind of a fault.
 
@@ -46,6 +52,48 @@ FaultKind = Literal["crash", "delay", "cancel", "lose reply"]
 `FaultPlan.cancellable` block of the task is cancelled. ``lose reply``: the asker gets
 `OutcomeUnknown`, although the handler returned.
 """
+
+
+class InjectedCrash(Exception):
+    """The crash that a fault injects."""
+
+
+class CrashOnce:
+    """Counts the fault points that a run passes, and crashes at one of them.
+
+    Args:
+        at: the number of the pass at which to crash, from 0; None only counts.
+
+    Attributes:
+        passes: how many points have been passed.
+        injected: where the crash was injected, as ``point of path``; None before that.
+    """
+
+    def __init__(self, at: int | None) -> None:
+        """Start counting."""
+        self._at = at
+        self.passes = 0
+        self.injected: str | None = None
+
+    async def reach(self, point: str, subject: str) -> None:
+        """Pass a point.
+
+        Raises:
+            InjectedCrash: it is the chosen one.
+        """
+        __tracebackhide__ = True
+        if point in ASKER_POINTS and current_waiter() is None:
+            return  # a client of the actors, not one of them
+        number = self.passes
+        self.passes += 1
+        if number == self._at:
+            self.injected = f"{point} of {subject}"
+            note_fault(f"crash at {self.injected}")
+            raise InjectedCrash(f"injected at {self.injected}")
+
+    def loses_reply(self, subject: str) -> bool:
+        """Return False: crashes are all it injects."""
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +193,9 @@ class FaultPlan:
             InjectedCrash: a ``crash``.
             RuntimeError: a ``cancel`` outside of a `cancellable` block.
         """
-        await reach_crash_once(point, subject)
+        crash_once = ambient_faults.get()
+        if crash_once is not None:
+            await crash_once.reach(point, subject)
         fault = self._draw(point, subject)
         if fault is None:
             return

@@ -20,8 +20,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from greenroom.testing.history import History
-from greenroom.testing.history_entry import HistoryEntry, Status, render_entries
+from greenroom.testing.history import History, HistoryEntry, Status, render_entries
 
 OperationT = TypeVar("OperationT")
 OperationT_contra = TypeVar("OperationT_contra", contravariant=True)

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from greenroom.testing.history_entry import HistoryEntry, Seen, Status
+from greenroom.testing.history import HistoryEntry, Seen, Status
 
 Value: TypeAlias = Hashable
 """The value of a register; `None` stands for absent."""

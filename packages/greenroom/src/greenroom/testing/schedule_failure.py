@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from greenroom.testing.schedules import MalformedSchedule, Schedule
-from greenroom.testing.unsupported_trio import UnsupportedTrio
+from greenroom.testing.trio_scheduler import UnsupportedTrio
 
 _CRASH = re.compile(r"/crash:(\d+)", re.ASCII)
 

@@ -1,18 +1,28 @@
-"""The private hook into trio's scheduler, which lets the caller choose the next step.
+"""The private hooks into trio, which let the caller choose the next step and a seed the rest.
 
 trio's run loop collects the runnable tasks into a batch, shuffles the batch with a module-level
 ``random.Random`` and lets every task of it take one step. trio has no public way to control that
 order; trio itself patches the two names used here when it runs under Hypothesis
 (https://github.com/python-trio/trio/pull/890, https://github.com/python-trio/trio/issues/73).
 `controlled_scheduler` replaces the generator by one whose ``shuffle`` calls a function, and holds
-tasks back by returning them to the run queue. Only this module of the package and
-`cancellation_order` use trio's private names; `lift_shields` is here because it does.
+tasks back by returning them to the run queue.
+
+trio keeps the tasks and the scopes within a cancel scope in sets, and orders scopes with equal
+deadlines by their addresses. So the order in which a cancellation calls the tasks' abort functions
+depends on the memory of the process. Most abort functions only wake their task. But one that also
+hands something to another task, such as a place in a mailbox, makes the order observable, and a
+replay inexact. `drawn_cancellation` replaces the sets by others, and the addresses by random
+numbers: any order is possible, as without it, and equal seeds give equal orders.
+
+Only this module of the package uses trio's private names.
 
 In each turn, the run loop asks the operating system for I/O. A run without I/O asks in one of
 `TURNS_WITHOUT_IO` turns while tasks are runnable, so that threads and signals reach it.
 
-The hook applies to one thread: a trio run in another thread continues to use trio's own generator.
+The hooks apply to one thread: a trio run in another thread continues to use trio's own generator.
 """
+
+from __future__ import annotations
 
 import gc
 import importlib
@@ -22,16 +32,18 @@ import threading
 import traceback
 import warnings
 from collections import deque
-from collections.abc import Callable, Generator, MutableSequence
+from collections.abc import Callable, Generator, Iterator, MutableSequence
 from contextlib import contextmanager
+from heapq import heappush
+from itertools import count
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import trio
 
 from greenroom.testing.blocked import living_tasks
-from greenroom.testing.cancellation_order import DrawDeadlines, drawn_cancellation
-from greenroom.testing.unsupported_trio import UnsupportedTrio
+
+T = TypeVar("T")
 
 Choose: TypeAlias = Callable[[list[int]], list[int]]
 """Takes the runnable tasks; returns those that step now, in order. The others stay runnable.
@@ -46,6 +58,96 @@ _FLAG = "_ALLOW_DETERMINISTIC_SCHEDULING"
 
 TURNS_WITHOUT_IO = 64
 """Turns of a run without I/O of which one asks for some."""
+
+DrawDeadlines: TypeAlias = Callable[[Any], None]
+"""Takes trio's object for a run that has no deadline yet, and lets the seed order those to come."""
+
+_STATUS = "CancelStatus"
+_DEADLINES = "Deadlines"
+
+
+class UnsupportedTrio(RuntimeError):
+    """The installed trio lacks something that the hooks need; the text names it."""
+
+    def __init__(self, missing: str) -> None:
+        super().__init__(f"trio {trio.__version__} can't be scheduled from outside: {missing}")
+
+
+@contextmanager
+def drawn_cancellation(run_loop: ModuleType, seed: int) -> Generator[DrawDeadlines, None, None]:
+    """Let ``seed`` order the cancellations of scopes that are entered inside the block.
+
+    Args:
+        run_loop: trio's module.
+        seed: equal seeds give equal orders.
+
+    Yields:
+        What is to be called at the start of the run.
+
+    Raises:
+        UnsupportedTrio: trio lacks something that the hook needs.
+    """
+    rng = random.Random(f"cancellation of {seed}")
+    original: Any = getattr(run_loop, _STATUS, None)
+    if not {"_children", "_tasks"} <= {*_fields(original)}:
+        raise UnsupportedTrio(f"{run_loop.__name__}.{_STATUS} has no sets of children and tasks")
+    if "__attrs_post_init__" not in vars(original):
+        raise UnsupportedTrio(f"{run_loop.__name__}.{_STATUS} calls nothing after its init")
+
+    class DrawnOrder(dict[T, None]):
+        """A set with the methods that trio calls."""
+
+        __slots__ = ()
+
+        def add(self, item: T) -> None:
+            self[item] = None
+
+        def remove(self, item: T) -> None:
+            del self[item]
+
+        def __iter__(self) -> Iterator[T]:
+            if len(self) < 2:
+                return super().__iter__()
+            items = list(super().__iter__())
+            rng.shuffle(items)
+            return iter(items)
+
+    class DrawnCancelStatus(original):  # type: ignore[misc]  # it has no type here
+        """The tasks and the scopes within a scope."""
+
+        def __attrs_post_init__(self) -> None:
+            self._children: DrawnOrder[object] = DrawnOrder()
+            self._tasks: DrawnOrder[object] = DrawnOrder()
+            super().__attrs_post_init__()
+
+    setattr(run_loop, _STATUS, DrawnCancelStatus)
+    try:
+        yield lambda runner: _draw_deadlines(runner, run_loop, rng)
+    finally:
+        setattr(run_loop, _STATUS, original)
+
+
+def _draw_deadlines(runner: Any, run_loop: ModuleType, rng: random.Random) -> None:  # noqa: ANN401
+    original: Any = getattr(run_loop, _DEADLINES, None)
+    found: Any = getattr(runner, "deadlines", None)
+    if _fields(original) != ["_heap", "_active"] or type(found) is not original or found._heap:
+        raise UnsupportedTrio(f"{run_loop.__name__}.{_DEADLINES} is not an empty heap of scopes")
+    numbers = count()
+
+    class DrawnDeadlines(original):  # type: ignore[misc]  # it has no type here
+        """The deadlines of the run."""
+
+        def add(self, deadline: float, cancel_scope: object) -> None:
+            # The number makes it unique: scopes can't be compared.
+            drawn = (rng.random(), next(numbers))
+            heappush(self._heap, (deadline, drawn, cancel_scope))
+            self._active += 1
+
+    runner.deadlines = DrawnDeadlines()
+
+
+def _fields(attrs_class: object) -> list[str]:
+    return [field.name for field in getattr(attrs_class, "__attrs_attrs__", ())]
 
 
 class ControlledScheduler(random.Random):

@@ -26,7 +26,7 @@ from greenroom import (
     SupervisorSpec,
     WorkerSpec,
 )
-from greenroom.factories import actor_class_of
+from greenroom.specs import actor_class_of
 
 from .actors import Add, Counter, CounterMessage, Recorder
 
