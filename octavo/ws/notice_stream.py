@@ -12,7 +12,7 @@ from typing import Literal
 
 from antechamber.websocket.connection import ServerWebSocket
 from antechamber.websocket.frames import Frame, message_frame
-from antechamber.websocket.shared_timer import SharedTimer
+from antechamber.websocket.serving import SharedTimer
 from octavo_rules.identity import NO_MARK, AccountId, Cursor, Position, WorkspaceId
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 

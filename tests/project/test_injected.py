@@ -41,7 +41,7 @@ MODULES = {source.partition(".")[0] for source in SOURCES}
 # What gives the others their sources, and what tests are made of.
 PROVIDERS = (
     "octavo/access/entropy.py",
-    "packages/antechamber/src/antechamber/cli.py",
+    "packages/antechamber/src/antechamber/__main__.py",
     "packages/greenroom/src/greenroom/testing",
 )
 

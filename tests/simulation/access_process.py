@@ -12,7 +12,7 @@ import trio
 from antechamber.asgi import EXTENSION
 from antechamber.asgi import Event as AsgiEvent
 from antechamber.websocket import ConnectionGone, Frame, ServerWebSocket
-from antechamber.websocket.shared_timer import SharedTimer
+from antechamber.websocket.serving import SharedTimer
 from greenroom import WorkerContext, WorkerSpec
 from octavo_rules.documents.document import client_of
 from octavo_rules.identity import AccountId, WorkspaceId

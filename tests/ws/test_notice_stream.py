@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 import trio
 from antechamber.websocket import Frame, ServerWebSocket
-from antechamber.websocket.shared_timer import SharedTimer
+from antechamber.websocket.serving import SharedTimer
 from octavo_rules.identity import READ, START, AccountId, WorkspaceId
 from trio.testing import wait_all_tasks_blocked
 

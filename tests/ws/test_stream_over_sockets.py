@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import trio
 from antechamber.websocket import Frame
-from antechamber.websocket.shared_timer import SharedTimer
+from antechamber.websocket.serving import SharedTimer
 from octavo_rules.identity import START, AccountId, Cursor, WorkspaceId
 from trio.testing import wait_all_tasks_blocked
 

@@ -5,11 +5,10 @@ from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 import trio
-from antechamber.asgi import Extension, Receive, Scope, Send, extension_of
+from antechamber.asgi import REQUEST_ID_RULE, Extension, Receive, Scope, Send, extension_of
 from antechamber.network_prefix import network_prefix
-from antechamber.request_id import RULE
 from antechamber.websocket import Frame, ServerWebSocket, WebSockets
-from antechamber.websocket.shared_timer import SharedTimer
+from antechamber.websocket.serving import SharedTimer
 from octavo_rules.identity import READ, WorkspaceId
 from octavo_rules.problems import (
     InsufficientScope,
@@ -179,7 +178,7 @@ class NoticeSocket:
 
     async def _admit(self, context: contract.RequestContext) -> tuple[Extension, StreamCaller]:
         if not context.accepted:
-            raise InvalidRequest(RULE)
+            raise InvalidRequest(REQUEST_ID_RULE)
         contract.require_no_query(context.scope["query_string"])
         extension = extension_of(context.scope)
         if extension is None:

@@ -14,12 +14,11 @@ from typing import NamedTuple, TypeVar
 from urllib.parse import quote
 
 import trio
+from antechamber.asgi import REQUEST_ID_RULE, Receive, Scope, Send, extension_of
 from antechamber.asgi import Application as ASGIApplication
-from antechamber.asgi import Receive, Scope, Send, extension_of
 from antechamber.error_boundary import only
 from antechamber.network_prefix import network_prefix
 from antechamber.rejection import ClientGone
-from antechamber.request_id import RULE
 from greenroom import unwrap
 from octavo_rules.problems import (
     InternalError,
@@ -283,7 +282,7 @@ class Application:
                 context.errors = _any_of(resource).operation.errors
             elif absent is not None:
                 context.errors = absent.errors
-            raise InvalidRequest(RULE)
+            raise InvalidRequest(REQUEST_ID_RULE)
         if absent is not None:
             context.errors = absent.errors
             raise NotFound(absent.detail)
@@ -352,7 +351,7 @@ class Application:
             await handler(scope, receive, send)
             return
         context = RequestContext(scope, receive, send, self._new_id, self._memory, WEBSOCKET_EVENTS)
-        problem = NotFound(_NOTHING) if context.accepted else InvalidRequest(RULE)
+        problem = NotFound(_NOTHING) if context.accepted else InvalidRequest(REQUEST_ID_RULE)
         try:
             await context.writer.send(self._refuse(context, problem))
         finally:

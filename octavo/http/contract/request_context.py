@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import trio
-from antechamber.asgi import EXTENSION, Event, Extension, Receive, Scope, Send
-from antechamber.request_id import choose_request_id
+from antechamber.asgi import EXTENSION, Event, Extension, Receive, Scope, Send, choose_request_id
 
 from octavo.http.contract.call import Call
 from octavo.http.contract.error_format import ErrorFormat

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import trustme
-from antechamber.certificate import Certificate
+from antechamber.listener import Certificate
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from typing import Any
 
 import trio
 from antechamber.asgi import Application, Receive, Scope, Send
-from antechamber.certificate import Certificate
 from antechamber.connection_handler import ServerOptions
 from antechamber.limits import Limits
+from antechamber.listener import Certificate
 from antechamber.rejection_writer import RejectedRequest
 from antechamber.serve import serve
 

@@ -4,7 +4,7 @@ import inspect
 
 import hypercorn.trio.run
 import trio
-from antechamber.hypercorn_hook import HypercornConfig
+from antechamber.serve import HypercornConfig
 from hypercorn.config import Config
 from hypercorn.trio import serve
 from hypercorn.trio.tcp_server import TCPServer

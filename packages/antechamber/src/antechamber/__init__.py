@@ -5,9 +5,9 @@ not define is passed as `Extension` in ``scope["extensions"]["antechamber"]``.
 """
 
 from antechamber.asgi import Application, Event, Extension, Receive, Scope, Send, extension_of
-from antechamber.certificate import Certificate, CertificateError, check_certificate
 from antechamber.connection_handler import ServerOptions
 from antechamber.limits import Limits, raise_file_limit
+from antechamber.listener import Certificate, CertificateError, check_certificate
 from antechamber.proxies import ForwardedHeader, Network, parse_networks
 from antechamber.rejection import SERVER_PROBLEMS, ClientGone, ServerProblem
 from antechamber.rejection_writer import RejectedRequest

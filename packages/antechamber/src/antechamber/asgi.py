@@ -1,6 +1,7 @@
-"""The types of ASGI 3.0, the scope of a request, and the server's extension of it."""
+"""The types of ASGI 3.0, the scope of a request, its id, and the server's extension of it."""
 
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any, Protocol
 
 import trio
@@ -13,9 +14,19 @@ Event = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Event]]
 Send = Callable[[Event], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-
 SocketAddress = tuple[str, int]
+
+ServeUpgraded = Callable[[trio.abc.HalfCloseableStream], Awaitable[None]]
+"""Serves a connection that is used for another protocol from now on."""
+
+EXTENSION = "antechamber"
+
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}")
+
+REQUEST_ID_RULE = (
+    "The header x-request-id must be one value of 1 to 128 letters, digits, '.', '_', '-'."
+)
+"""The detail of the error for an invalid request id."""
 
 
 def asgi_scope(
@@ -61,13 +72,6 @@ def asgi_scope(
         ]
         scope["extensions"]["websocket.http.response"] = {}
     return scope
-
-
-EXTENSION = "antechamber"
-
-
-ServeUpgraded = Callable[[trio.abc.HalfCloseableStream], Awaitable[None]]
-"""Serves a connection that is used for another protocol from now on."""
 
 
 class Extension(Protocol):
@@ -141,3 +145,20 @@ def extension_of(scope: Scope) -> Extension | None:
     extensions = scope.get("extensions")
     found: Extension | None = extensions.get(EXTENSION) if extensions else None
     return found
+
+
+def choose_request_id(
+    headers: Iterable[tuple[bytes, bytes]], new_id: Callable[[], str]
+) -> tuple[str, bool]:
+    """Return the id of a request, and whether its ``x-request-id`` is valid.
+
+    ``headers`` are those of the request, names in lower case. A single valid value is the id.
+    Without one the id comes from ``new_id``; an invalid value, or several, must be rejected with
+    400.
+    """
+    ids = [value for name, value in headers if name == b"x-request-id"]
+    if not ids:
+        return new_id(), True
+    if len(ids) > 1 or _REQUEST_ID.fullmatch(ids[0]) is None:
+        return new_id(), False
+    return ids[0].decode("ascii"), True

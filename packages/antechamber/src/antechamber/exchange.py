@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from antechamber.asgi import Event, ServeUpgraded
+from antechamber.asgi import Event, ServeUpgraded, choose_request_id
 from antechamber.body import Body
 from antechamber.head import Head
 from antechamber.limits import WRITE_SIZE
 from antechamber.rejection import ClientGone, RequestRejected
-from antechamber.request_id import choose_request_id
 from antechamber.response import (
     CONTINUE,
     LAST_CHUNK,

@@ -1,19 +1,102 @@
-"""Serve an ASGI application, using hypercorn's sockets, TLS and lifespan."""
+"""Serve an ASGI application, using hypercorn's sockets, TLS and lifespan.
+
+This is the only module that depends on the internals of hypercorn, which has no way to supply
+another TCP server: `hypercorn.trio.run.worker_serve` looks up the class TCPServer in its own
+module. That name is rebound once, and the configuration selects the implementation. One that is not
+a `HypercornConfig` gets hypercorn's own server, so other users in the process are unaffected.
+"""
 
 import logging
 import os
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+import ssl
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
+import hypercorn.trio.run
 import trio
+from hypercorn.config import Config, Sockets
 from hypercorn.trio import serve as hypercorn_serve
+from hypercorn.trio.tcp_server import TCPServer
+from hypercorn.trio.worker_context import WorkerContext
+from hypercorn.typing import AppWrapper, LifespanState
 
 from antechamber.asgi import Application, Event, Receive, Scope, Send
-from antechamber.certificate import Certificate
-from antechamber.connection_handler import ConnectionHandler, ServerOptions
-from antechamber.hypercorn_hook import HypercornConfig
+from antechamber.connection_handler import ConnectionHandler, ServerOptions, Stream
+from antechamber.limits import BACKLOG
+from antechamber.listener import Certificate
 
 _log = logging.getLogger(__name__)
+# A separate logger: hypercorn reports its addresses through the task status instead.
+_hypercorn_log = logging.getLogger("antechamber.hypercorn")
+_hypercorn_log.setLevel(logging.WARNING)
+
+# Connections accepted before other tasks run.
+_BURST = 64
+
+
+class HypercornConfig(Config):
+    """A configuration of hypercorn whose connections this server handles."""
+
+    def __init__(self, handler: ConnectionHandler) -> None:
+        super().__init__()
+        self.handler = handler
+        # hypercorn calls listen again on sockets that already listen.
+        self.backlog = BACKLOG
+        self._listening: list[tuple[socket.socket, bool]] = []
+        self._tls: ssl.SSLContext | None = None
+
+    def create_sockets(self) -> Sockets:
+        """Return the sockets that hypercorn listens on."""
+        sockets = super().create_sockets()
+        self._listening = [(listener, True) for listener in sockets.secure_sockets]
+        self._listening += [(listener, False) for listener in sockets.insecure_sockets]
+        return sockets
+
+    def create_ssl_context(self) -> ssl.SSLContext | None:
+        """Return the TLS context; None without a certificate."""
+        self._tls = super().create_ssl_context()
+        return self._tls
+
+    def accept_waiting(self) -> Iterator[Stream]:
+        """Accept the pending connections without blocking.
+
+        trio accepts one connection per scheduler round, and under load a round lasts as long as a
+        request of every busy client: new clients would wait for seconds.
+        """
+        for listener, secure in self._listening:
+            for _ in range(_BURST):
+                try:
+                    accepted, _ = listener.accept()
+                except OSError:
+                    # Nothing is pending, or no descriptor is free: trio's own accept reports the
+                    # error.
+                    break
+                stream = trio.SocketStream(trio.socket.from_stdlib_socket(accepted))
+                if secure:
+                    assert self._tls is not None
+                    yield trio.SSLStream(stream, self._tls, server_side=True, https_compatible=True)
+                else:
+                    yield stream
+
+
+def _open_connection(
+    app: AppWrapper,
+    config: Config,
+    context: WorkerContext,
+    state: LifespanState,
+    stream: Stream,
+) -> Awaitable[None]:
+    if isinstance(config, HypercornConfig):
+        config.handler.state = state
+        nursery = trio.lowlevel.current_task().parent_nursery
+        assert nursery is not None
+        for waiting in config.accept_waiting():
+            nursery.start_soon(config.handler.serve, waiting)
+        return config.handler.serve(stream)
+    return TCPServer(app, config, context, state, stream)  # type: ignore[arg-type]
+
+
+hypercorn.trio.run.TCPServer = _open_connection  # type: ignore[assignment, attr-defined]
 
 
 def with_lifespan(application: Application) -> Application:
@@ -59,11 +142,6 @@ async def _live(application: Application, scope: Scope, receive: Receive, send: 
         await watched_receive()
     if "lifespan.shutdown" not in completed:
         await send({"type": "lifespan.shutdown.complete"})
-
-
-# A separate logger: hypercorn reports its addresses through the task status instead.
-_hypercorn_log = logging.getLogger("antechamber.hypercorn")
-_hypercorn_log.setLevel(logging.WARNING)
 
 
 async def serve(

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import trio
-from antechamber.websocket.shared_timer import CALLED_PER_TURN, SharedTimer
+from antechamber.websocket.serving import CALLED_PER_TURN, SharedTimer
 from hypothesis import given
 from hypothesis import strategies as st
 from trio.testing import MockClock, wait_all_tasks_blocked

@@ -1,7 +1,7 @@
 """The id of a request."""
 
 import pytest
-from antechamber.request_id import choose_request_id
+from antechamber.asgi import choose_request_id
 from hypothesis import given
 from hypothesis import strategies as st
 
