@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 import trio
 from octavo_client import (
     Create,
-    FileChange,
     HeadMovedError,
     Mirror,
     NoteDocument,
@@ -15,6 +14,7 @@ from octavo_client import (
     WorkspaceClient,
 )
 from octavo_rules.identity import FileId
+from octavo_rules.schemas import FileChange
 
 PUSH_AT_ONCE = 100
 PAUSE = 0.002

@@ -4,6 +4,8 @@
 `document_cache` those kept in memory. Nothing here blocks or reads a store.
 """
 
+# `LiveDocument` would import it at the first save, on the event loop.
+import pycrdt
 from octavo_rules.documents.live_document import LiveDocument, merged
 
 from octavo.documents.document_batch import CheckText, DocumentBatch

@@ -13,12 +13,11 @@ from octavo_rules.documents.document import (
     initial,
 )
 from octavo_rules.documents.edits import edits_between
-from octavo_rules.documents.facts import DocumentFacts, facts_at_sight
+from octavo_rules.documents.encoding import LONG_BYTES, NO_CLIENTS, read_state_vector
 from octavo_rules.documents.live_document import LiveDocument
-from octavo_rules.documents.state_vector import LONG_BYTES, NO_CLIENTS, read_state_vector
+from octavo_rules.documents.structs import DocumentFacts, facts_at_sight
 from octavo_rules.identity import ContentId, Epoch, FileId, WorkspaceId
-from octavo_rules.problems import Problem
-from octavo_rules.refusal import DocumentMalformed, DocumentTooLarge, EpochMismatch
+from octavo_rules.problems import DocumentMalformed, DocumentTooLarge, EpochMismatch, Problem
 
 from octavo.documents.document_cache import CachedDocument, DocumentCache
 from octavo.model.documents.update_check import CheckedUpdate, check_update

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from octavo_rules.documents.document import StoredDocument
-from octavo_rules.documents.facts import DocumentFacts
 from octavo_rules.documents.live_document import LiveDocument
+from octavo_rules.documents.structs import DocumentFacts
 from octavo_rules.identity import START, ContentId, Cursor, FileId, WorkspaceId
 
 from octavo.model.documents.update_log import Growth

@@ -1,7 +1,7 @@
 """Refusals: the reasons why a change is not accepted, each with a stable code.
 
 A refused change is not applied, not even in part; its detail says what to do. Those that the client
-knows as well are in `octavo_rules.refusal`.
+knows as well are in `octavo_rules.problems`.
 
 ::
 

@@ -7,7 +7,6 @@ import httpx
 import pytest
 from octavo_client import (
     Create,
-    FeedEntry,
     Purge,
     SnapshotCut,
     UnexpectedResponse,
@@ -15,6 +14,7 @@ from octavo_client import (
     WorkspaceClient,
 )
 from octavo_rules.identity import Position
+from octavo_rules.schemas import FeedEntry
 from trio.testing import MockClock
 
 from packages.client.tests.stub_server import FILE, REVISION, Stub, ok, problem, workspace_of

@@ -1,7 +1,7 @@
 """The document cache keeps what was used last, within a memory limit."""
 
 from octavo_rules.documents.document import initial
-from octavo_rules.documents.facts import DocumentFacts
+from octavo_rules.documents.structs import DocumentFacts
 from octavo_rules.identity import ContentId, FileId, WorkspaceId
 
 from octavo.documents import DocumentCache, LiveDocument

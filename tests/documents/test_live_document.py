@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from octavo_rules.documents.document import NOTHING, StoredDocument, client_of, initial
 from octavo_rules.documents.edits import Edit, edits_between
 from octavo_rules.identity import ContentId, Epoch
-from octavo_rules.refusal import DocumentMalformed
+from octavo_rules.problems import DocumentMalformed
 from pycrdt import Doc, Text
 
 from octavo.documents import LiveDocument, merged

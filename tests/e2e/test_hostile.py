@@ -16,7 +16,7 @@ from itertools import count
 import httpx
 import pytest
 import trio
-from octavo_rules.documents.state_vector import read_state_vector
+from octavo_rules.documents.encoding import read_state_vector
 
 from packages.antechamber.tests.request_mutation import mutate
 from packages.antechamber.tests.strict_client import check_websocket_frames, read_responses

@@ -5,8 +5,7 @@ from contextlib import contextmanager
 
 from octavo_rules.content import NoteContent, NoteText, note_text
 from octavo_rules.identity import ContentId, Epoch, FileId
-from octavo_rules.problems import Problem
-from octavo_rules.refusal import DocumentMalformed, EpochMismatch
+from octavo_rules.problems import DocumentMalformed, EpochMismatch, Problem
 
 
 class PlainDocuments:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from octavo_rules.documents.document import StoredDocument
-from octavo_rules.documents.state_vector import read_state_vector
+from octavo_rules.documents.encoding import read_state_vector
 from octavo_rules.identity import FileId
 from pycrdt import Doc, Text
 

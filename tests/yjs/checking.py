@@ -1,7 +1,7 @@
 """Decide about updates as the service does, with the state of the document at hand."""
 
-from octavo_rules.documents.facts import facts_at_sight
-from octavo_rules.documents.state_vector import StateVector
+from octavo_rules.documents.encoding import StateVector
+from octavo_rules.documents.structs import facts_at_sight
 
 from octavo.model.documents.update_check import CheckedUpdate, check_update
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Protocol
 
-from octavo_rules.documents.state_vector import read_state_vector
+from octavo_rules.documents.encoding import read_state_vector
 from pycrdt import Doc, Text
 
 from tests.yjs.checking import decided

@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 from copy import deepcopy
 
-from octavo_rules.documents.varint import write_varint
+from octavo_rules.documents.encoding import write_varint
 
 from tests.yjs.wire import DELETED, GC, SKIP, STRING, Id, Section, Struct, Update, parsed
 

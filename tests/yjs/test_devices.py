@@ -4,9 +4,8 @@ import random
 
 import pytest
 import trio
-from octavo_rules.documents.state_vector import read_state_vector, write_state_vector
-from octavo_rules.problems import Problem
-from octavo_rules.refusal import DocumentDependencyMissing
+from octavo_rules.documents.encoding import read_state_vector, write_state_vector
+from octavo_rules.problems import DocumentDependencyMissing, Problem
 
 from tests.yjs.checking import decided
 from tests.yjs.devices import Device, PycrdtDevice, YjsDevice, check, edit, history

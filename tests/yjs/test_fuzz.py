@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from octavo_rules.documents.state_vector import read_state_vector
+from octavo_rules.documents.encoding import read_state_vector
 from octavo_rules.problems import Problem
 
 from tests.yjs.checking import decided

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from octavo_rules.documents.varint import read_varint, write_varint
+from octavo_rules.documents.encoding import read_varint, write_varint
 
 GC, DELETED, STRING, SKIP = 0, 1, 4, 10
 IN_TEXT = b"\x01\x04text"

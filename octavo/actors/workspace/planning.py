@@ -22,8 +22,7 @@ from octavo_rules.identity import (
     RevisionId,
     WorkspaceId,
 )
-from octavo_rules.problems import Problem
-from octavo_rules.refusal import DocumentMalformed
+from octavo_rules.problems import DocumentMalformed, Problem
 
 from octavo.actors.workspace.document_services import DocumentServices
 from octavo.actors.workspace.messages import (

@@ -14,8 +14,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from octavo_rules.documents.facts import Range
-from octavo_rules.documents.structs import Id, Struct, update_contents
+from octavo_rules.documents.structs import Id, Range, Struct, update_contents
 
 MAX_STEPS = 2_000_000
 """Steps allowed for one update, and for loading a document; each takes about 0.1 µs of pycrdt."""

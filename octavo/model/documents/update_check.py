@@ -13,11 +13,17 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from octavo_rules.documents.document import ROOT
-from octavo_rules.documents.facts import Breaks, DocumentFacts, Pairs, Range
-from octavo_rules.documents.state_vector import StateVector
-from octavo_rules.documents.structs import Wait, check_order, dependency_missing
-from octavo_rules.documents.varint import CLOCK_BOUND, read_varint
-from octavo_rules.refusal import (
+from octavo_rules.documents.encoding import CLOCK_BOUND, StateVector, read_varint
+from octavo_rules.documents.structs import (
+    Breaks,
+    DocumentFacts,
+    Pairs,
+    Range,
+    Wait,
+    check_order,
+    dependency_missing,
+)
+from octavo_rules.problems import (
     DocumentDependencyMissing,
     DocumentMalformed,
     DocumentTooLarge,

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from octavo_rules.documents.varint import read_varint, write_varint
-from octavo_rules.refusal import DocumentMalformed
+from octavo_rules.documents.encoding import read_varint, write_varint
+from octavo_rules.problems import DocumentMalformed
 
 from octavo.model.documents.integration import MAX_STEPS, UNITS_A_STEP, loading
 

@@ -11,8 +11,7 @@ from octavo_rules.changes import PurgeFile, SaveNote
 from octavo_rules.content import MARKDOWN, NoteContent, NoteText
 from octavo_rules.documents.document import Documents
 from octavo_rules.identity import ContentId, Cursor, Digest, Epoch, FileId, Position, RevisionId
-from octavo_rules.problems import Problem
-from octavo_rules.refusal import InvalidContent
+from octavo_rules.problems import InvalidContent, Problem
 
 from octavo.model.files.changeset import (
     AttachImage,

@@ -26,7 +26,7 @@ from octavo_rules.documents.document import (
     initial,
 )
 from octavo_rules.identity import ContentId, Cursor, Epoch, FileId, Position, WorkspaceId
-from octavo_rules.refusal import DocumentMalformed
+from octavo_rules.problems import DocumentMalformed
 
 from octavo.model.documents.update_log import packed, unpacked
 from octavo.store.compression import text_of, undamaged

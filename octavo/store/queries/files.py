@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from octavo_rules.documents.document import MergeUpdates, StoredDocument, initial
 from octavo_rules.identity import FileId, Position, RevisionId, WorkspaceId
-from octavo_rules.refusal import DocumentMalformed
+from octavo_rules.problems import DocumentMalformed
 
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.revision import Revision

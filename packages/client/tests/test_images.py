@@ -8,8 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from octavo_client import ConnectionFailed, UnexpectedResponse
-from octavo_client.images import FileContent
+from octavo_client import ConnectionFailed, FileContent, UnexpectedResponse
 from octavo_rules.identity import FileId, RevisionId
 from trio.testing import MockClock
 

@@ -8,9 +8,9 @@ import pytest
 import trio
 from octavo_rules.changes import SaveNote
 from octavo_rules.documents.document import DocumentUpdate, initial
-from octavo_rules.documents.state_vector import read_state_vector
+from octavo_rules.documents.encoding import read_state_vector
 from octavo_rules.identity import Epoch, FileId
-from octavo_rules.refusal import DocumentMalformed, DocumentTooLarge, EpochMismatch
+from octavo_rules.problems import DocumentMalformed, DocumentTooLarge, EpochMismatch
 
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, GetUpdateSince
 from octavo.features.links.sql import link_rewrite, link_view

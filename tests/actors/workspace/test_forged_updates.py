@@ -12,9 +12,9 @@ from typing import TypeVar
 import pytest
 from octavo_rules.changes import SaveNote
 from octavo_rules.documents.document import initial
-from octavo_rules.documents.state_vector import LONG_BYTES
+from octavo_rules.documents.encoding import LONG_BYTES
 from octavo_rules.identity import ContentId, Epoch, FileId
-from octavo_rules.refusal import EpochMismatch
+from octavo_rules.problems import EpochMismatch
 
 from octavo.actors.workspace.messages import ChangesetRefused, RebuildDocuments
 from octavo.actors.workspace.planning import INLINE_BYTES

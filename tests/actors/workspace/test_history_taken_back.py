@@ -17,7 +17,7 @@ import pytest
 import trio
 from octavo_rules.changes import PurgeFile
 from octavo_rules.identity import FileId, Position
-from octavo_rules.refusal import EpochMismatch
+from octavo_rules.problems import EpochMismatch
 
 from octavo.actors.workspace.messages import NoWorkspace
 from octavo.model.files.changeset import DeleteFile

@@ -1,8 +1,8 @@
 """Updates that take pycrdt too long are refused; those of editors are accepted."""
 
 import pytest
-from octavo_rules.documents.state_vector import read_state_vector
-from octavo_rules.refusal import DocumentTooLarge
+from octavo_rules.documents.encoding import read_state_vector
+from octavo_rules.problems import DocumentTooLarge
 from pycrdt import Doc, Text
 
 from octavo.model.documents.integration import MAX_STEPS, integration_steps, loading

@@ -4,10 +4,9 @@ from functools import partial
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
-from octavo_rules.documents.facts import DocumentFacts, facts_at_sight
-from octavo_rules.documents.state_vector import read_state_vector
-from octavo_rules.problems import Problem
-from octavo_rules.refusal import DocumentDependencyMissing, InvalidContent
+from octavo_rules.documents.encoding import read_state_vector
+from octavo_rules.documents.structs import DocumentFacts, facts_at_sight
+from octavo_rules.problems import DocumentDependencyMissing, InvalidContent, Problem
 
 from octavo.model.documents.update_check import UpdateReading, check_update
 from tests.yjs.checking import decided

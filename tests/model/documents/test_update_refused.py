@@ -1,5 +1,5 @@
 import pytest
-from octavo_rules.refusal import (
+from octavo_rules.problems import (
     DocumentDependencyMissing,
     DocumentMalformed,
     DocumentUnsupported,

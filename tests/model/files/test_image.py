@@ -2,7 +2,7 @@
 
 import pytest
 from octavo_rules.identity import ContentId, Digest, FileId
-from octavo_rules.refusal import InvalidContent
+from octavo_rules.problems import InvalidContent
 
 from octavo.model.files.changeset import AttachImage, fingerprint
 from octavo.model.files.image import (

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from octavo_client import ClientError, ImportSummary, ProblemError, WorkspaceInfo
+from octavo_client import ClientError, ProblemError
+from octavo_rules.schemas import ImportWorkspaceResult, Workspace
 
 from octavo.cli.progress import counted
 from octavo.features.archives.worker.folder_archive import FolderListing
@@ -41,7 +42,7 @@ class ImportReport:
     """
 
     workspace: str
-    summary: ImportSummary
+    summary: ImportWorkspaceResult
     left_out: dict[str, int]
     links: int
     was_done: bool
@@ -78,7 +79,7 @@ def tries_of(error: ClientError) -> str:
     return f", after {error.attempts} tries in {time}"
 
 
-def unknown_workspace(wanted: str, found: list[WorkspaceInfo]) -> str:
+def unknown_workspace(wanted: str, found: list[Workspace]) -> str:
     """Return that there is no such workspace, and those that there are."""
     names = sorted({each.name for each in found})
     named = ", ".join(names[:_WORKSPACES_NAMED])
@@ -90,7 +91,7 @@ def unknown_workspace(wanted: str, found: list[WorkspaceInfo]) -> str:
 
 
 def import_report(
-    name: str, summary: ImportSummary, listing: FolderListing | None, *, was_done: bool
+    name: str, summary: ImportWorkspaceResult, listing: FolderListing | None, *, was_done: bool
 ) -> ImportReport:
     """Return what was imported, with what a folder has that was not sent."""
     left_out = dict(summary.left_out)

@@ -20,16 +20,15 @@ from octavo_client import (
     ExportIncomplete,
     ImportProgress,
     ImportRefused,
-    ImportSummary,
     NotFoundError,
     NotSignedInError,
     ProblemError,
     Retrying,
     WorkspaceClient,
-    WorkspaceInfo,
 )
 from octavo_client.exporting import ExportedFiles
 from octavo_client.importing import is_refusal
+from octavo_rules.schemas import ImportWorkspaceResult, Workspace
 
 from octavo.access.entropy import system_random
 from octavo.cli.progress import Progress, Report
@@ -177,7 +176,7 @@ class WorkspaceTransfers:
 
     async def _imported(
         self, workspace: WorkspaceClient, source: Path, listing: FolderListing | None
-    ) -> ImportSummary:
+    ) -> ImportWorkspaceResult:
         self._report(Progress("sending", 0, None))
         continued = self.import_id
         chunks = source if listing is None else _ThreadedChunks(pack_folder(listing))
@@ -231,7 +230,7 @@ class WorkspaceTransfers:
             self._waited_for.add(reason)
             self._waiting(reason)
 
-    async def _resolved(self, *, create: bool, remedy: str = "") -> WorkspaceInfo:
+    async def _resolved(self, *, create: bool, remedy: str = "") -> Workspace:
         """Return the workspace that is meant; ``remedy`` is what to do if none has the name."""
         wanted = self._wanted
         async with self._client(_FIRST_CONTACT) as client:

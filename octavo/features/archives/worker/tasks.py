@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from octavo_rules.content import note_text
 from octavo_rules.identity import Digest
-from octavo_rules.refusal import InvalidContent
+from octavo_rules.problems import InvalidContent
 
 from octavo.features.archives.worker.checked_files import (
     CheckedImage,

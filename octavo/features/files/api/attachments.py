@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, NamedTuple
 
 from octavo_rules.identity import WRITE, Digest, FileId, WorkspaceId
-from octavo_rules.problems import InvalidRequest, NotFound
-from octavo_rules.refusal import InvalidContent
+from octavo_rules.problems import InvalidContent, InvalidRequest, NotFound
 from octavo_rules.schemas import AttachmentUploadResult, FileChange
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import MISSING

@@ -5,14 +5,16 @@ from typing import Annotated
 
 from octavo_rules.changes import PurgeFile
 from octavo_rules.identity import WRITE, FileId, RevisionId
-from octavo_rules.problems import InvalidRequest, NotFound, Problem
-from octavo_rules.refusal import (
+from octavo_rules.problems import (
     DocumentDependencyMissing,
     DocumentMalformed,
     DocumentTooLarge,
     DocumentUnsupported,
     EpochMismatch,
     InvalidContent,
+    InvalidRequest,
+    NotFound,
+    Problem,
 )
 from octavo_rules.schemas import FileChange
 from pydantic_core import MISSING

@@ -3,9 +3,9 @@
 import trio
 from octavo_rules.changes import SaveNote
 from octavo_rules.documents.document import NOTHING
-from octavo_rules.documents.state_vector import LONG_BYTES, NO_CLIENTS, read_state_vector
+from octavo_rules.documents.encoding import LONG_BYTES, NO_CLIENTS, read_state_vector
 from octavo_rules.identity import WRITE, Epoch, FileId, WorkspaceId
-from octavo_rules.refusal import DocumentTooLarge
+from octavo_rules.problems import DocumentTooLarge
 from octavo_rules.schemas import NoteSave
 from pydantic_core import MISSING
 

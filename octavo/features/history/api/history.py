@@ -6,8 +6,7 @@ from sys import getsizeof
 from typing import Annotated, Literal, NamedTuple
 
 from octavo_rules.identity import READ, FileId, Position, RevisionId, WorkspaceId
-from octavo_rules.problems import NotFound
-from octavo_rules.refusal import InvalidContent
+from octavo_rules.problems import InvalidContent, NotFound
 from octavo_rules.schemas import DiffHunk, DiffLine, DiffPiece, RevisionDiff
 from pydantic import Field
 from pydantic_core import to_json

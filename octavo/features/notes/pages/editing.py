@@ -9,8 +9,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 from octavo_rules.identity import RevisionId
-from octavo_rules.problems import NotFound, Problem
-from octavo_rules.refusal import DocumentTooLarge
+from octavo_rules.problems import DocumentTooLarge, NotFound, Problem
 from octavo_rules.schemas import (
     ChangesetResult,
     FileChange,

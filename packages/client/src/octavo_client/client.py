@@ -8,21 +8,28 @@ from typing import Any, Self
 
 import httpx
 import trio
-from octavo_rules.identity import Scope, WorkspaceId
-from octavo_rules.schemas import ApiKeyCreated, SearchResults, Workspace, WorkspaceList
+from octavo_rules.identity import AccountId, Scope, WorkspaceId
+from octavo_rules.schemas import ApiKeyCreated, Schema, SearchResults, Workspace, WorkspaceList
 
 from octavo_client.changes import present_members
 from octavo_client.connection import ApiConnection, Request
 from octavo_client.errors import ClientError, UnexpectedResponse
 from octavo_client.notices import Notices, listen
-from octavo_client.reading import search_query
-from octavo_client.responses import AccountInfo, Pages
+from octavo_client.reading import Pages, search_query
 from octavo_client.retrying import EntropySource, Retrying
 from octavo_client.workspace import WorkspaceClient
 
 _SESSION_COOKIE = "__Host-octavo"
 _PAGE = 500
 _SOCKETS = 100
+
+
+class AccountInfo(Schema):
+    """An account after its registration."""
+
+    id: AccountId
+    address: str
+    display_name: str
 
 
 class Client:

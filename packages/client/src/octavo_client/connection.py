@@ -14,7 +14,7 @@ from uuid import UUID
 import httpx
 import trio
 from octavo_rules.identity import MutationId
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from octavo_client.content import ContentStream, RequestContent
 from octavo_client.errors import (
@@ -24,7 +24,6 @@ from octavo_client.errors import (
     UnexpectedResponse,
     problem_error,
 )
-from octavo_client.responses import parse_response
 from octavo_client.retrying import EntropySource, Failures, Retrying
 
 M = TypeVar("M", bound=BaseModel)
@@ -61,6 +60,19 @@ class Request:
     temporary: frozenset[int] = TEMPORARY
     attempts: int | None = None
     patient: bool = False
+
+
+def parse_response(kind: type[M], body: bytes | str) -> M:
+    """Parse the JSON ``body`` as a ``kind``. Raises `UnexpectedResponse` if it does not match.
+
+    Unknown members are ignored, so that newer servers may add some. Times have the zone UTC.
+    """
+    try:
+        return kind.model_validate_json(body, extra="ignore", by_alias=True, by_name=False)
+    except ValidationError as error:
+        [first, *_] = error.errors(include_url=False, include_context=False)
+        place = "/".join(map(str, first["loc"]))
+        raise UnexpectedResponse(f"not a {kind.__name__}: {first['msg']} at /{place}") from None
 
 
 class StreamedBody:

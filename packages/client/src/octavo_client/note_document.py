@@ -8,16 +8,16 @@ from typing import Literal, Self
 import trio
 from octavo_rules.documents.document import NOTHING, StoredDocument
 from octavo_rules.documents.edits import Edit, edits_between
+from octavo_rules.documents.encoding import read_state_vector
 from octavo_rules.documents.live_document import LiveDocument
-from octavo_rules.documents.state_vector import read_state_vector
 from octavo_rules.documents.structs import update_contents
 from octavo_rules.identity import Epoch, FileId, MutationId, Position, RevisionId
 from octavo_rules.merge import merged, shared
 from octavo_rules.problems import Problem
 from octavo_rules.schemas import Base64, NoteSave, RevisionDocument, Schema, WorkspaceFile
 
+from octavo_client.connection import parse_response
 from octavo_client.errors import ClientError, EpochMismatchError, ProblemError, UnexpectedResponse
-from octavo_client.responses import parse_response
 from octavo_client.workspace import WorkspaceClient
 
 _CLIENT_BITS = 53

@@ -9,10 +9,13 @@ import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Annotated
 
 import httpx
 import trio
 from octavo_rules.identity import Position, RevisionId, WorkspaceId
+from octavo_rules.schemas import Schema
+from pydantic import Field
 from trio_websocket import (
     ConnectionClosed,
     ConnectionRejected,
@@ -21,7 +24,7 @@ from trio_websocket import (
     wrap_client_stream,
 )
 
-from octavo_client.connection import ApiConnection
+from octavo_client.connection import ApiConnection, parse_response
 from octavo_client.errors import (
     ClientError,
     ListeningEnded,
@@ -29,7 +32,6 @@ from octavo_client.errors import (
     UnexpectedResponse,
     problem_error,
 )
-from octavo_client.responses import Notice, parse_response
 
 PATH = "/api/sync/notices"
 SUBPROTOCOL = "octavo.notices.v1"
@@ -60,6 +62,16 @@ class WorkspaceGone:
 
     workspace_id: WorkspaceId
     reason: str
+
+
+class Notice(Schema):
+    """A message of the notification stream; its members depend on its type."""
+
+    type: str
+    workspace_id: WorkspaceId | None = None
+    position: Annotated[Position, Field(ge=0)] | None = None
+    mark: RevisionId | None = None
+    reason: str = ""
 
 
 class Notices:

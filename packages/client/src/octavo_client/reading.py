@@ -1,10 +1,11 @@
 """Read the files of a workspace."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from octavo_rules.identity import FileId, RevisionId, WorkspaceId
 from octavo_rules.schemas import (
@@ -24,15 +25,69 @@ from octavo_rules.schemas import (
 from pydantic import BaseModel
 
 from octavo_client.changes import present_members
-from octavo_client.connection import ApiConnection, Request
+from octavo_client.connection import ApiConnection, Request, StreamedBody
+from octavo_client.errors import UnexpectedResponse
 from octavo_client.exporting import ExportedFiles, export_archive, partial_download
-from octavo_client.images import FileContent, read_content
-from octavo_client.responses import Pages
 
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
 Query = Mapping[str, str | int]
 _PAGE = 500
+_CONTENT_RANGE = re.compile(r"bytes ([0-9]+)-([0-9]+)/([0-9]+)")
+_PARTIAL = 206
+
+
+class Pages(Generic[T]):
+    """Iterates over the items of all pages, and reads each page when it is needed.
+
+    This is an iterator rather than a generator, so it need not be closed.
+
+    Args:
+        read: returns the page at a cursor; None for the first page.
+    """
+
+    def __init__(self, read: Callable[[str | None], Awaitable[ListPage[T]]]) -> None:
+        self._read = read
+        self._items: list[T] = []
+        self._after: str | None = None
+        self._more = True
+
+    def __aiter__(self) -> AsyncIterator[T]:
+        return self
+
+    async def __anext__(self) -> T:
+        """Return the next item. Raises the errors of `read`; iteration may continue after them."""
+        while not self._items:
+            if not self._more:
+                raise StopAsyncIteration
+            page = await self._read(self._after)
+            self._items = [*reversed(page.items)]
+            self._after = page.next
+            self._more = page.next is not None
+        return self._items.pop()
+
+
+class FileContent:
+    """The bytes of a file, or a range of them, as they arrive.
+
+    Attributes:
+        media_type: the media type of the content.
+        tag: the entity tag of the content.
+        size: the size of the whole content in bytes; None if the server does not say.
+    """
+
+    def __init__(self, body: StreamedBody, size: int | None) -> None:
+        self.media_type: str = body.headers.get("content-type", "")
+        self.tag: str = body.headers.get("etag", "")
+        self.size = size
+        self._body = body
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        """Return the next bytes. Raises `ConnectionFailed` if the rest is missing."""
+        return await anext(self._body)
 
 
 class WorkspaceReader:
@@ -155,7 +210,8 @@ class WorkspaceReader:
         """Iterate over the links that don't resolve to a file (listUnresolvedLinks)."""
         return self._pages(LinkList, "/links/unresolved")
 
-    def read_content(
+    @asynccontextmanager
+    async def read_content(
         self,
         file_id: FileId,
         *,
@@ -163,7 +219,7 @@ class WorkspaceReader:
         width: Literal[160, 480, 1280] | None = None,
         start: int = 0,
         stop: int | None = None,
-    ) -> AbstractAsyncContextManager[FileContent]:
+    ) -> AsyncIterator[FileContent]:
         """Read the bytes of a file as they arrive (getFileContent).
 
         ::
@@ -183,9 +239,16 @@ class WorkspaceReader:
 
         Raises `ValueError` for an empty range.
         """
-        return read_content(
-            self.connection, f"{self.path}/files/{file_id}", revision_id, width, start, stop
-        )
+        headers: dict[str, str] = {}
+        if start or stop is not None:
+            if start < 0 or (stop is not None and stop <= start):
+                raise ValueError("the range is empty, or begins before the content")
+            headers["range"] = f"bytes={start}-{'' if stop is None else stop - 1}"
+        path = f"{self.path}/files/{file_id}/content"
+        query = present_members(revision=revision_id, width=width)
+        request = Request("GET", path, query=query, headers=headers)
+        async with self.connection.stream(request) as body:
+            yield FileContent(body, _size(body, start if headers else None))
 
     async def download(
         self,
@@ -261,3 +324,19 @@ def search_query(
         changedBefore=None if changed_before is None else changed_before.isoformat(),
         author=author,
     )
+
+
+def _size(body: StreamedBody, start: int | None) -> int | None:
+    """Return the size of the whole content; ``start`` is that of the range, if one was asked for.
+
+    Raises `UnexpectedResponse` for another range.
+    """
+    if (start is not None) != (body.status == _PARTIAL):
+        raise UnexpectedResponse("the response is not the requested range")
+    if start is None:
+        length = body.headers.get("content-length", "")
+        return int(length) if length.isdecimal() else None
+    found = _CONTENT_RANGE.fullmatch(body.headers.get("content-range", ""))
+    if found is None or int(found[1]) != start:
+        raise UnexpectedResponse("the response is not the requested range")
+    return int(found[3])

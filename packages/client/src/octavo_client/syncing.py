@@ -6,10 +6,9 @@ from contextlib import aclosing, asynccontextmanager
 from octavo_rules.identity import Position, RevisionId
 from octavo_rules.schemas import FeedEntry, FeedPage, SnapshotEnd
 
-from octavo_client.connection import ApiConnection, Request
+from octavo_client.connection import ApiConnection, Request, parse_response
 from octavo_client.errors import ConnectionFailed, SnapshotCut, UnexpectedResponse
 from octavo_client.reading import WorkspaceReader
-from octavo_client.responses import parse_response
 
 _PAGE = 500
 _MAX_READ = 500

@@ -21,9 +21,8 @@ from pydantic import BaseModel
 
 from octavo_client.changes import Delete, Operation, encoded, present_members
 from octavo_client.connection import ApiConnection, Request
-from octavo_client.content import Source
+from octavo_client.content import FileForm, Source
 from octavo_client.errors import NotFoundError
-from octavo_client.images import upload_image
 from octavo_client.importing import ArchiveImport, ImportProgress, import_archive
 from octavo_client.notices import Notices
 from octavo_client.reading import WorkspaceReader
@@ -175,7 +174,20 @@ class WorkspaceClient(WorkspaceReader):
             name: the file name; its ending must be one of the type.
             media_type: such as ``image/png``.
         """
-        return await upload_image(self.connection, self.path, source, name, media_type)
+        length: int | None = None
+        attempts: int | None = None
+        if isinstance(source, Path):
+            length = (await trio.Path(source).stat()).st_size
+        elif isinstance(source, bytes):
+            length = len(source)
+        else:
+            attempts = 1
+        form = FileForm(source, length, name, media_type, self.connection.new_id())
+        # Sent again, it makes another upload; the first one expires.
+        request = Request(
+            "POST", f"{self.path}/attachments", effect="repeatable", content=form, attempts=attempts
+        )
+        return await self.connection.ask(AttachmentUploadResult, request)
 
     async def attach(
         self,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from octavo_rules.identity import Digest
-from octavo_rules.refusal import InvalidContent
+from octavo_rules.problems import InvalidContent
 
 MARKDOWN = "text/markdown; charset=utf-8"
 

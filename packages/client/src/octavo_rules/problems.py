@@ -23,9 +23,16 @@ Rules and handlers raise one, and the pipeline renders it in one place. The tree
     ├── NotReady                503 not_ready
     ├── ServerBusy              503 server_busy
     ├── StorageUnavailable      503 storage_unavailable
-    └── StorageFull             507 storage_full
+    ├── StorageFull             507 storage_full
+    ├── InvalidContent              422 invalid_content
+    ├── EpochMismatch               409 epoch_mismatch
+    ├── DocumentMalformed           422 document_malformed
+    ├── DocumentDependencyMissing   422 document_dependency_missing
+    ├── DocumentUnsupported         422 document_unsupported
+    └── DocumentTooLarge            413 document_too_large
 
-Modules with refusals of their own define further leaves.
+The last six refuse changes for reasons that the client checks as well: of texts, and of updates of
+documents. Modules with refusals of their own define further leaves.
 """
 
 import math
@@ -421,3 +428,63 @@ STORE_PROBLEMS: tuple[type[Problem], ...] = (StorageUnavailable, StorageFull)
 
 READ_PROBLEMS: tuple[type[Problem], ...] = (StorageUnavailable,)
 """The problems of every operation that reads stored data."""
+
+
+class InvalidContent(Problem):
+    """The file can't have this content."""
+
+    status, code = 422, "invalid_content"
+    summary = "The file cannot have this content."
+    remedy = "The detail says what to leave out. Text is Unicode without NUL."
+
+
+class EpochMismatch(Problem):
+    """The update is for another epoch of the note's document."""
+
+    status, code = 409, "epoch_mismatch"
+    summary = "The document of the note has another epoch."
+    remedy = (
+        "Read the note with its document, without if-none-match, apply your edits to it, and save "
+        "them with its epoch. The note was not changed."
+    )
+
+
+class DocumentMalformed(Problem):
+    """The bytes are not an update."""
+
+    status, code = 422, "document_malformed"
+    summary = "The bytes are not an update of a Yjs document, or not a state vector."
+    remedy = (
+        "Send the output of Yjs (encodeStateAsUpdate and encodeStateVector, version 1) complete "
+        "and unchanged."
+    )
+
+
+class DocumentDependencyMissing(Problem):
+    """The update refers to an insertion or a deletion that the document lacks."""
+
+    status, code = 422, "document_dependency_missing"
+    summary = "The update refers to an insertion or a deletion that the document lacks."
+    remedy = (
+        "Send everything that the document lacks: read its state vector, and encode the update "
+        "against it."
+    )
+
+
+class DocumentUnsupported(Problem):
+    """The update writes more than the text of the note."""
+
+    status, code = 422, "document_unsupported"
+    summary = "The document of a note holds one text, named text, and nothing else."
+    remedy = "Remove formats, embeds and other types; the detail names what was found."
+
+
+class DocumentTooLarge(Problem):
+    """The update, or the resulting document, exceeds a limit."""
+
+    status, code = 413, "document_too_large"
+    summary = "The note, or the update of it, is too large."
+    remedy = (
+        "Repeating the request does not help. Keep the text, split it into several notes, and "
+        "create these."
+    )

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from octavo_rules.content import StoredText, note_text
 from octavo_rules.identity import Digest
-from octavo_rules.refusal import InvalidContent
+from octavo_rules.problems import InvalidContent
 
 
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))

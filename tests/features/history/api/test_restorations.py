@@ -8,7 +8,7 @@ import pytest
 import trio
 from octavo_rules.content import NoteText
 from octavo_rules.identity import ContentId, FileId
-from octavo_rules.refusal import DocumentTooLarge
+from octavo_rules.problems import DocumentTooLarge
 from trio.testing import wait_all_tasks_blocked
 
 from octavo.documents.document_batch import DocumentBatch

@@ -6,8 +6,7 @@ from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
 from octavo_rules.content import NoteContent, NoteText
-from octavo_rules.documents.state_vector import write_state_vector
-from octavo_rules.documents.varint import write_varint
+from octavo_rules.documents.encoding import write_state_vector, write_varint
 from octavo_rules.identity import ContentId, Epoch, FileId
 
 
@@ -66,7 +65,7 @@ class MergeUpdates(Protocol):
     def __call__(self, document: StoredDocument, updates: Sequence[bytes]) -> StoredDocument:
         """Return ``document`` with ``updates``, which were merged into it before, in their order.
 
-        Raises `octavo_rules.refusal.DocumentMalformed` if they are damaged.
+        Raises `octavo_rules.problems.DocumentMalformed` if they are damaged.
         """
 
 

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-
-from pycrdt import Doc, Text
+from typing import TYPE_CHECKING
 
 from octavo_rules.documents.document import ROOT, StoredDocument
 from octavo_rules.documents.edits import Edit
-from octavo_rules.documents.state_vector import read_state_vector
-from octavo_rules.refusal import DocumentMalformed
+from octavo_rules.documents.encoding import read_state_vector
+from octavo_rules.problems import DocumentMalformed
+
+if TYPE_CHECKING:
+    pass
 
 _NOBODY = 1
 """The client id for documents that are not edited."""
@@ -33,6 +35,9 @@ class LiveDocument:
     __slots__ = ("_doc", "_text", "epoch")
 
     def __init__(self, stored: StoredDocument, client: int, updates: Sequence[bytes] = ()) -> None:
+        # With the asyncio support that it brings, importing pycrdt takes longer than all the rules.
+        from pycrdt import Doc, Text  # noqa: PLC0415
+
         self.epoch = stored.epoch
         self._doc: Doc[Text] = Doc(client_id=client)
         self._text = self._doc.get(ROOT, type=Text)

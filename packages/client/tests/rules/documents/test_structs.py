@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from octavo_rules.documents.structs import Wait, check_order
-from octavo_rules.refusal import DocumentDependencyMissing
+from octavo_rules.problems import DocumentDependencyMissing
 
 CLIENTS = 4
 LENGTH = 5

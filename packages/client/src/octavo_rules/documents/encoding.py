@@ -1,7 +1,8 @@
-"""State vectors: how much of a Yjs document a replica has.
+"""Integers and state vectors as Yjs encodes them.
 
-A client numbers what it writes, one clock per UTF-16 code unit of text. A state vector has the next
-clock of each client: the replica has everything below it.
+An integer takes seven bits a byte, the lowest first. A state vector says how much of a document a
+replica has: a client numbers what it writes, one clock per UTF-16 code unit of text, and the
+vector has the next clock of each client. The replica has everything below it.
 """
 
 import re
@@ -9,9 +10,16 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TypeAlias
 
-from octavo_rules.documents.varint import CLOCK_BOUND, read_varint, write_varint
-from octavo_rules.refusal import DocumentMalformed
+from octavo_rules.problems import DocumentMalformed
 
+CLIENT_BOUND = 1 << 53
+"""Client ids are below it: JavaScript represents every integer up to there exactly."""
+
+CLOCK_BOUND = 1 << 31
+"""Clocks and ends of runs are below it: pycrdt subtracts clocks as signed 32-bit integers."""
+
+# 53 bits take eight bytes of seven.
+_LAST_SHIFT = 49
 _LAST_OF_A_NUMBER = 0x7F
 _NUMBER = re.compile(rb"[\x80-\xff]*[\x00-\x7f]")
 _numbers_in = _NUMBER.findall
@@ -27,6 +35,45 @@ NO_CLIENTS = b"\0"
 
 StateVector: TypeAlias = Mapping[int, int]
 """Client ids and their next clocks; a client that is absent has written nothing."""
+
+
+def read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """Return the integer at ``at``, which is below 2^53, and the offset after it.
+
+    Raises `DocumentMalformed` for a larger integer and for one not in its shortest form, so that
+    every accepted value has one encoding; IndexError if ``data`` ends within it.
+    """
+    byte = data[at]
+    if byte < 128:
+        return byte, at + 1
+    value, shift = byte & 127, 7
+    while True:
+        at += 1
+        byte = data[at]
+        value |= (byte & 127) << shift
+        if byte < 128:
+            break
+        shift += 7
+        if shift > _LAST_SHIFT:
+            raise DocumentMalformed(
+                "A number takes more than 53 bits: send what the Yjs library encoded, unchanged."
+            )
+    if byte == 0 or value >= CLIENT_BOUND:
+        raise DocumentMalformed(
+            "A number is not in its shortest form or takes more than 53 bits: send what the Yjs "
+            "library encoded, unchanged."
+        )
+    return value, at + 1
+
+
+def write_varint(value: int) -> bytes:
+    """Return the shortest encoding of ``value``, which is zero or more."""
+    written = bytearray()
+    while value > 127:
+        written.append(value & 127 | 128)
+        value >>= 7
+    written.append(value)
+    return bytes(written)
 
 
 def read_state_vector(data: bytes) -> dict[int, int]:

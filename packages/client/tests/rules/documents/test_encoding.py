@@ -1,13 +1,13 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from octavo_rules.documents.state_vector import (
+from octavo_rules.documents.encoding import (
     LONG_BYTES,
     LONGEST_BYTES,
     read_state_vector,
     write_state_vector,
 )
-from octavo_rules.refusal import DocumentMalformed
+from octavo_rules.problems import DocumentMalformed
 from pycrdt import Doc, Text
 
 vectors = st.dictionaries(

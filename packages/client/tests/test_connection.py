@@ -4,8 +4,9 @@ import json
 from datetime import UTC, datetime
 
 import pytest
-from octavo_client import DocumentState, FileChange, NoteSave, RevisionInfo, UnexpectedResponse
-from octavo_client.responses import parse_response
+from octavo_client import UnexpectedResponse
+from octavo_client.connection import parse_response
+from octavo_rules.schemas import FileChange, NoteDocument, NoteSave, RevisionDocument
 from pydantic import ValidationError
 
 from .stub_server import CHANGE, REVISION
@@ -20,7 +21,7 @@ SAVE = {
 
 
 def test_response_is_typed_and_immutable() -> None:
-    revision = parse_response(RevisionInfo, json.dumps(REVISION))
+    revision = parse_response(RevisionDocument, json.dumps(REVISION))
     assert revision.created_at == datetime(2026, 1, 1, tzinfo=UTC)
     assert (revision.position, revision.path, revision.size) == (1, "a.md", 3)
     with pytest.raises(ValidationError, match="frozen"):
@@ -63,10 +64,10 @@ def test_member_that_is_missing_is_named(name: str) -> None:
 def test_malformed_bytes_are_refused(state: object) -> None:
     body = json.dumps({"epoch": REVISION["id"], "state": state, "stateVector": "AA=="})
     with pytest.raises(UnexpectedResponse):
-        parse_response(DocumentState, body)
+        parse_response(NoteDocument, body)
 
 
 def test_sent_content_is_not_in_the_error() -> None:
     with pytest.raises(UnexpectedResponse) as refused:
-        parse_response(RevisionInfo, '{"id": 5, "secret": "do not tell"}')
+        parse_response(RevisionDocument, '{"id": 5, "secret": "do not tell"}')
     assert "do not tell" not in str(refused.value)
