@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.request import urlopen
@@ -78,7 +79,16 @@ def installed(programs: Path) -> set[str]:
         "--python",
         programs / "python",
     )
-    return {each["name"] for each in json.loads(listed)}
+    return {package["name"] for package in json.loads(listed)}
+
+
+def test_each_import_package_says_that_it_is_typed(wheels: Path) -> None:
+    for distribution in ("antechamber", "greenroom", "octavo_client", "octavo"):
+        [wheel] = wheels.glob(f"{distribution}-*.whl")
+        names = zipfile.ZipFile(wheel).namelist()
+        packages = {name.partition("/")[0] for name in names if name.endswith(".py")}
+        assert packages
+        assert {f"{package}/py.typed" for package in packages} <= {*names}, distribution
 
 
 TRIO = {"attrs", "idna", "outcome", "sniffio", "sortedcontainers", "trio"}

@@ -145,14 +145,15 @@ async def _received(
                     await socket.send_message(json.dumps(request))
                 while wanted:
                     notice = await _next(socket)
-                    if notice.type == "hello" or notice.workspace_id not in wanted:
+                    changed = notice.workspace_id
+                    if changed is None or changed not in wanted:
                         continue
                     if notice.type == "gone":
-                        del wanted[notice.workspace_id]
+                        del wanted[changed]
                         expelled = notice.reason != "deleted"
-                        yield WorkspaceGone(notice.workspace_id, notice.reason)
+                        yield WorkspaceGone(changed, notice.reason)
                     elif notice.position is not None and notice.mark is not None:
-                        yield WorkspaceChanged(notice.workspace_id, notice.position, notice.mark)
+                        yield WorkspaceChanged(changed, notice.position, notice.mark)
         except ConnectionClosed as closed:
             # The end of a membership closes the stream, too; other workspaces go on.
             if closed.reason is not None and closed.reason.code == _POLICY and not expelled:

@@ -134,8 +134,9 @@ def _declaration(actor_class: type, generic: type) -> tuple[type, object]:
                 parameters = (argument,)
             if not parameters:
                 return declaring, argument
-            given = dict(zip(getattr(origin, "__parameters__", ()), get_args(base), strict=False))
-            values = tuple(given.get(parameter, Any) for parameter in parameters)
+            own: tuple[object, ...] = getattr(origin, "__parameters__", ())
+            bound = dict(zip(own, get_args(base), strict=False))
+            values = tuple(bound.get(parameter, Any) for parameter in parameters)
             if isinstance(argument, TypeVar):
                 return actor_class, values[0]
             substituted: Any = argument

@@ -135,8 +135,8 @@ class Waiter:
 
     def awaited_by(self) -> Iterator[Waiter]:
         """Yield every actor that waits for this one, directly or indirectly."""
-        seen = {self}
-        todo = [self]
+        seen: set[Waiter] = {self}
+        todo: list[Waiter] = [self]
         while todo:
             for envelope, waiter in (todo.pop()._awaited_by or {}).items():
                 if envelope.pending and waiter not in seen:

@@ -76,8 +76,9 @@ async def cancel_at_checkpoint(
     if checkpoint < 0:
         raise ValueError(f"checkpoints are counted from 0, not {checkpoint}")
     value = None
-    with trio.CancelScope() as scope:
-        interrupter = _Interrupter(checkpoint, scope, woken=woken)
+    scope = trio.CancelScope()
+    interrupter = _Interrupter(checkpoint, scope, woken=woken)
+    with scope:
         if checkpoint == 0:
             scope.cancel("interrupted before the call")
         trio.lowlevel.add_instrument(interrupter)
