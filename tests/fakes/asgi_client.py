@@ -75,7 +75,7 @@ class FakeExchange:
         self, status: int, headers: Headers, fixed: FixedHeaders, body: bytes
     ) -> None:
         assert not self.taken.status
-        self.taken = Response(status, [*headers, *fixed.each], body, ended=True)
+        self.taken = Response(status, [*headers, *fixed.headers], body, ended=True)
 
     def allow(self, seconds: float) -> None:
         self.allowed.append(seconds)

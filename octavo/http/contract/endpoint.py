@@ -148,7 +148,7 @@ class Endpoint:
         cache_control = () if "cache-control" in operation.headers else (NOT_STORED,)
         security = operation.page_headers if operation.page else API_HEADERS
         self._headers = FixedHeaders([*cache_control, *security])
-        self._json_headers = FixedHeaders([_JSON, *self._headers.each])
+        self._json_headers = FixedHeaders([_JSON, *self._headers.headers])
         self._status = operation.status
         self._expected = 0
         response_type = operation.response_type

@@ -241,7 +241,7 @@ class ResponseWriter:
             await self._send_stream(self._start(response), content)
 
     def _start(self, response: PreparedResponse) -> Event:
-        headers = [*response.headers, *response.fixed.each]
+        headers = [*response.headers, *response.fixed.headers]
         return {"type": self._events.start, "status": response.status, "headers": headers}
 
     async def _send_stream(self, start: Event, content: AsyncIterator[bytes]) -> None:

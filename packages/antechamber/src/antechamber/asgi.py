@@ -136,15 +136,15 @@ class Extension(Protocol):
         """Leave the connection of a WebSocket request to ``serve``, which accepts or refuses it.
 
         The stream begins with the head of the request, as for a server of WebSockets that reads
-        from a socket. The server has checked the handshake. Otherwise as `upgrade`.
+        from a socket. The server has checked the handshake. See `upgrade` for the rest.
         """
 
 
 def extension_of(scope: Scope) -> Extension | None:
     """Return the extension of ``scope``; None under another server."""
     extensions = scope.get("extensions")
-    found: Extension | None = extensions.get(EXTENSION) if extensions else None
-    return found
+    extension: Extension | None = extensions.get(EXTENSION) if extensions else None
+    return extension
 
 
 def choose_request_id(

@@ -114,7 +114,7 @@ class HttpConnection:
         Cancellation aborts a request in progress.
         """
         with self._scope:
-            # Each function between trio and this loop is passed again by each request.
+            # A request passes through all coroutines between trio and this loop: so they are few.
             try:
                 while True:
                     self._raw = b""
@@ -143,7 +143,7 @@ class HttpConnection:
                     if not await self._serve(data):
                         break
                 if self._upgrade is not None:
-                    # A WebSocket lasts: nothing of its request is kept.
+                    # A WebSocket lasts long: keep nothing of its request.
                     data, self._raw, self._known = b"", b"", None
                     await self._serve_upgraded(self._upgrade)
             except RequestRejected as rejection:
@@ -153,7 +153,7 @@ class HttpConnection:
         if self._scope.cancelled_caught and self._close_reason is not None:
             with trio.move_on_after(self.limits.linger_timeout):
                 await self._send_close_reason(self._close_reason)
-        # What refers to this would keep it in memory, with what the client has sent last.
+        # A reference cycle would keep the connection in memory, with the last request.
         self.request = None
 
     # Called by the watchdog, and by the handler at a stop.
@@ -170,9 +170,9 @@ class HttpConnection:
             self._scope.cancel(reason=reason.name)
 
     def stop(self, deadline: float) -> None:
-        """Close the connection if it is idle; otherwise don't wait beyond ``deadline``.
+        """Close the connection if it is idle; otherwise don't wait for input beyond ``deadline``.
 
-        Waited for are the rest of a head, and that of a discarded body.
+        The deadline applies to the rest of a head, and to the rest of a body that is discarded.
         """
         if self.state is ConnectionState.IDLE and not self._has_input():
             self.terminate(CloseReason.SHUTDOWN)
@@ -296,7 +296,7 @@ class HttpConnection:
         except BaseException as error:  # noqa: BLE001  # the border of the connection
             failure = contained(error)
         if failure is None and exchange.done and self._close_reason is None:
-            # As `_conclude`: nearly every request ends here.
+            # What `_conclude` does for nearly every request.
             self.request = None
             exchange.close = exchange.close or exchange.gone
         else:
@@ -321,12 +321,12 @@ class HttpConnection:
     async def _serve_upgraded(self, upgrade: Upgrade) -> None:
         try:
             try:
-                # Without a client, who serves the connection finds it broken, as at other times.
+                # If the client is gone, `serve` finds the stream broken.
                 with suppress(ClientGone):
                     if upgrade.response:
                         await self.send(upgrade.response)
             finally:
-                # Also when this is cancelled: it ends at once then, and can tell.
+                # Called when this is cancelled, too, so that it can clean up.
                 received, self._buffer = upgrade.request + self._buffer, b""
                 await upgrade.serve(UpgradedStream(self, self._transport.send_now, received))
         except BaseException as error:  # noqa: BLE001  # the border of the connection
@@ -473,8 +473,8 @@ class HttpConnection:
 def _rejection_for(reason: CloseReason, *, waiting_for_body: bool) -> RequestRejected | None:
     """Return the rejection of a request closed for ``reason``; None when the client is gone.
 
-    Only while the application waited for the body it is certain that nothing was done. Clients and
-    proxies repeat a request after a 408 without asking.
+    It is certain that nothing was done only if the application still waited for the body. Clients
+    and proxies repeat a request after a 408 without asking.
     """
     if reason is CloseReason.BODY_TIMEOUT:
         return RequestRejected(

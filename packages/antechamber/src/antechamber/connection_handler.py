@@ -198,8 +198,8 @@ class ConnectionHandler:
                         transport = tls_transport(stream)
                     else:
                         transport = plain_transport(stream)
-                    # Each function between trio and the loop of a connection is passed again by
-                    # each request.
+                    # Each request passes through every coroutine between trio and the loop of the
+                    # connection: so they are few.
                     connection = HttpConnection(self, transport, peer)
                     self.watchdog.add(connection)
                     try:

@@ -107,7 +107,7 @@ class HttpExchange:
         self._connection.allow(seconds)
 
     def progressed_at(self) -> float:
-        """Return when the client last took 64 KiB of the response; now while none wait for it."""
+        """Return when the present write began, of at most 64 KiB; the present time without one."""
         return self._connection.progressed_at()
 
     def abort(self) -> None:

@@ -22,13 +22,13 @@ async def open_listener(host: str, port: int) -> socket.socket:
     or the machine lacks the address. Cancelled during the name lookup, no socket stays open.
     """
     try:
-        found = await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError:
         raise ListenError(
             f"no address is known for the host {host}: "
             "bind to an IP address, such as 127.0.0.1:8080"
         ) from None
-    family, kind, protocol, _, address = found[0]
+    family, kind, protocol, _, address = addresses[0]
     listener = socket.socket(family, kind, protocol)
     try:
         # Otherwise a restart would fail while closed connections are in TIME_WAIT.

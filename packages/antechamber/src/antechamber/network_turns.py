@@ -85,7 +85,7 @@ class NetworkTurns(trio.abc.Instrument):
     async def begin(self, network: str) -> None:
         """Wait until ``network`` may begin a request. Cancellation counts nothing.
 
-        Those of a network begin in the order in which they came.
+        The requests of a network begin in the order of their arrival.
         """
         if self.may_begin(network):
             return
@@ -108,9 +108,10 @@ class NetworkTurns(trio.abc.Instrument):
         await trio.lowlevel.wait_task_rescheduled(leave)
 
     async def run(self) -> None:
-        """Let those begin that wait, in each round as many as may, until cancelled.
+        """Start what waits, in each round as much as the limit allows, until cancelled.
 
-        They don't run in the rounds before: hundreds that each asked again would make these long.
+        A waiting task is woken only for its turn: hundreds that check again in every round would
+        make the rounds long.
         """
         while True:
             await self._wake.wait()

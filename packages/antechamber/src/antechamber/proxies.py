@@ -98,8 +98,8 @@ def client_of(
             return _outermost(peer, scheme, hops, trusted)
         fields = list(headers)
         hops = _x_forwarded_hops(_joined(fields, b"x-forwarded-for"))
-        given = _joined(fields, b"x-forwarded-proto").rpartition(",")[2].strip(" \t").lower()
-        return _outermost(peer, _SCHEMES.get(given, scheme), hops, trusted)
+        protocol = _joined(fields, b"x-forwarded-proto").rpartition(",")[2].strip(" \t").lower()
+        return _outermost(peer, _SCHEMES.get(protocol, scheme), hops, trusted)
     except _Malformed:
         return peer, scheme
 
@@ -198,11 +198,11 @@ def _element(text: str) -> Iterator[_Hop]:
     pairs: dict[str, str] = {}
     place = 0
     while place < len(text):
-        found = _PAIR.match(text, place)
-        if found is None:
+        pair = _PAIR.match(text, place)
+        if pair is None:
             raise _Malformed
-        place = found.end()
-        name, value = found.groups()
+        place = pair.end()
+        name, value = pair.groups()
         if name is None:
             continue
         if name.lower() in pairs:

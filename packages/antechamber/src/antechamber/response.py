@@ -51,19 +51,19 @@ class FixedHeaders:
     server sets itself.
 
     Attributes:
-        each: the headers.
+        headers: the headers, not encoded.
         lines: the encoded headers.
     """
 
-    __slots__ = ("each", "lines")
+    __slots__ = ("headers", "lines")
 
     def __init__(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
-        self.each = tuple(headers)
-        self.lines = b"".join(b"%b: %b\r\n" % header for header in self.each)
-        if any(name in _SERVER_HEADERS for name, _ in self.each):
+        self.headers = tuple(headers)
+        self.lines = b"".join(b"%b: %b\r\n" % header for header in self.headers)
+        if any(name in _SERVER_HEADERS for name, _ in self.headers):
             raise InvalidResponse("framing headers cannot be fixed headers")
         ends = (self.lines.count(b"\n"), self.lines.count(b"\r"))
-        if ends != (len(self.each), len(self.each)) or b"\0" in self.lines:
+        if ends != (len(self.headers), len(self.headers)) or b"\0" in self.lines:
             raise InvalidResponse("a fixed header contains a line break or NUL")
 
 

@@ -131,8 +131,8 @@ class Watchdog:
             if at:
                 await self._give_way()
             # Others may have ended meanwhile, and their descriptors be those of new connections.
-            part = [each for each in waiting[at : at + _POLLED] if each in self._watched]
-            await self._check_disconnects({each.descriptor: each for each in part}, now)
+            part = [one for one in waiting[at : at + _POLLED] if one in self._watched]
+            await self._check_disconnects({one.descriptor: one for one in part}, now)
 
     async def _give_way(self) -> None:
         """Let other tasks run, among them those of the connections that were terminated."""

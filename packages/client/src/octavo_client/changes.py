@@ -95,7 +95,7 @@ Operation = Create | Update | Save | Delete | Restore | Attach | Purge
 
 def encoded(operations: Sequence[Operation]) -> list[dict[str, Any]]:
     """Return ``operations`` in their JSON form."""
-    return [_encoded(each) for each in operations]
+    return [_encoded(operation) for operation in operations]
 
 
 def present_members(**members: Any) -> dict[str, Any]:  # noqa: ANN401  # JSON values
@@ -103,9 +103,9 @@ def present_members(**members: Any) -> dict[str, Any]:  # noqa: ANN401  # JSON v
     return {name: value for name, value in members.items() if value is not None}
 
 
-def _encoded(each: Operation) -> dict[str, Any]:
-    file_id = each.file_id
-    match each:
+def _encoded(operation: Operation) -> dict[str, Any]:
+    file_id = operation.file_id
+    match operation:
         case Create(_, path, text):
             return {"op": "create", "fileId": file_id, "path": path, "text": text}
         case Update(_, if_match, text, path, rewrite):
@@ -132,4 +132,4 @@ def _encoded(each: Operation) -> dict[str, Any]:
         case Purge():
             return {"op": "purge", "fileId": file_id}
         case _:
-            assert_never(each)
+            assert_never(operation)

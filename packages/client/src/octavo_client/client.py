@@ -200,8 +200,8 @@ class Client:
     def _keep_session(self, response: httpx.Response) -> None:
         # By hand: a cookie jar would not send the https-only cookie to a test server.
         cookies = response.headers.get_list("set-cookie")
-        found = (each for each in cookies if each.startswith(f"{_SESSION_COOKIE}="))
-        cookie = next(found, "").partition(";")[0]
+        sessions = (cookie for cookie in cookies if cookie.startswith(f"{_SESSION_COOKIE}="))
+        cookie = next(sessions, "").partition(";")[0]
         if not cookie:
             raise UnexpectedResponse("the response has no session cookie", outcome_unknown=True)
         self._connection.credential = {"cookie": cookie, **self._from}

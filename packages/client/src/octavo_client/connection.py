@@ -43,7 +43,7 @@ class Request:
         path: the path below the URL of the server.
         body: the JSON body.
         mutation_id: the mutation id, which is also in the body.
-        content: the body, if it is no JSON.
+        content: the body, if it is not JSON.
         temporary: the statuses after which it is sent again.
         attempts: the maximum number of times it is sent; None for that of the retry policy.
         patient: wait for the response without a time limit.
@@ -160,7 +160,10 @@ class ApiConnection:
             raise
 
     async def send(self, request: Request) -> httpx.Response:
-        """Return the successful response to ``request``; raises and is cancelled as `ask`."""
+        """Return the successful response to ``request``.
+
+        Raises the same errors as `ask`, and is cancelled like it.
+        """
         failures = self.failures()
         in_doubt = False
         while True:

@@ -1,4 +1,4 @@
-"""Bodies of requests that are no JSON: bytes, files, and forms with one file."""
+"""Bodies of requests that are not JSON: bytes, files, and forms with one file."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager

@@ -66,7 +66,7 @@ class ArchiveCut(ConnectionFailed):
 class ExportIncomplete(ClientError):
     """The export was written, but lacks images, whose bytes on the server are damaged or missing.
 
-    Another export lacks them as well, until somebody puts them back or deletes them.
+    Further exports lack them as well, until they are put back or deleted.
 
     Attributes:
         size: the size of the archive in bytes.
@@ -140,9 +140,9 @@ class ProblemError(ClientError):
 def _faults(members: Mapping[str, Any]) -> Iterator[str]:
     """Yield the members of ``errors``: each place in the request and its error."""
     errors = members.get("errors")
-    for each in errors if isinstance(errors, list) else ():
-        if isinstance(each, dict):
-            yield f"{each.get('pointer')}: {each.get('message')}"
+    for error in errors if isinstance(errors, list) else ():
+        if isinstance(error, dict):
+            yield f"{error.get('pointer')}: {error.get('message')}"
 
 
 class NotSignedInError(ProblemError):
@@ -164,7 +164,7 @@ class HeadMovedError(ProblemError):
     def __init__(self, *args: Any, tag: str | None = None, **more: Any) -> None:  # noqa: ANN401
         super().__init__(*args, **more)
         file_ids = self.members.get("fileIds")
-        self.file_ids = tuple(FileId(str(each)) for each in file_ids or ())
+        self.file_ids = tuple(FileId(str(file_id)) for file_id in file_ids or ())
         self.revision_id = None if tag is None else RevisionId(tag.strip('"'))
 
 
@@ -175,7 +175,7 @@ class EpochMismatchError(ProblemError):
 class CursorUnknownError(ProblemError):
     """The history of the workspace does not have a position with its mark (409).
 
-    As after a restored backup: take a snapshot in place of the copy.
+    This happens after a restored backup: replace the copy by a new snapshot.
     """
 
 

@@ -47,9 +47,9 @@ async def export_archive(
 
 
 def _lacked(archive: Path) -> list[str]:
-    with zipfile.ZipFile(archive) as found:
-        named = found.namelist()
-        return lacked_by_export(found.read(REPORT).decode()) if named[-1:] == [REPORT] else []
+    with zipfile.ZipFile(archive) as opened:
+        named = opened.namelist()
+        return lacked_by_export(opened.read(REPORT).decode()) if named[-1:] == [REPORT] else []
 
 
 _END = Struct("<4s4H2LH")

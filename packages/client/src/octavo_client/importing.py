@@ -29,7 +29,7 @@ from octavo_client.retrying import Retrying
 POLL_SECONDS = 2.0
 """Seconds between two questions about an import that runs."""
 _LOST_POLLS = 15
-"""Polls that find an import idle after which the response to its completion is taken for lost."""
+"""Polls that find the import idle before the response to its completion counts as lost."""
 _ABORT_SECONDS = 5.0
 _PART_SIZE = 8 * 1024 * 1024
 _MAX_PARTS = 2048
@@ -103,7 +103,7 @@ class ArchiveImport:
         self._id = import_id
         state = await self._state()
         self._result = state.result
-        self._received = {each.number: each for each in state.received}
+        self._received = {part.number: part for part in state.received}
         # The parts are cut where they were cut before, or none would be the same.
         first = self._received[1].size if 1 in self._received else 0
         self._part_size = max(first, _PART_SIZE, -(-self._size // _MAX_PARTS))
@@ -136,7 +136,7 @@ class ArchiveImport:
                 number += 1
                 await self._send_part(number, part, sent)
                 sent += len(part)
-        if any(each > number for each in self._received):
+        if any(received > number for received in self._received):
             raise ArchiveDiffers(
                 f"the import {self._id} has parts of another, longer archive: start a new import"
             )
@@ -283,7 +283,7 @@ async def import_archive(
                 return await importing.run(chunks)
             except (ProblemError, ImportRefused) as error:
                 if is_refusal(error):
-                    # The caller may not know it, and it would count as an open one.
+                    # The caller may not know its id, and it would count as an open import.
                     await importing.abort()
                 raise
     except* trio.Cancelled:

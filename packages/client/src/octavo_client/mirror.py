@@ -151,7 +151,7 @@ class Mirror:
             notes: list[FeedEntry] = []
             try:
                 async with self._workspace.snapshot() as snapshot:
-                    notes = [each async for each in snapshot]
+                    notes = [entry async for entry in snapshot]
             except SnapshotCut:
                 failures += 1
                 if failures >= retrying.attempts:
@@ -165,11 +165,11 @@ class Mirror:
         self._arrive(snapshot.position, snapshot.mark)
 
     def _apply(self, entries: Iterable[FeedEntry]) -> None:
-        for each in entries:
-            if each.state == "live" and each.path is not None and each.text is not None:
-                self._notes[each.file_id] = Note(each.path, each.text, each.revision_id)
+        for entry in entries:
+            if entry.state == "live" and entry.path is not None and entry.text is not None:
+                self._notes[entry.file_id] = Note(entry.path, entry.text, entry.revision_id)
             else:
-                self._notes.pop(each.file_id, None)
+                self._notes.pop(entry.file_id, None)
 
     def _arrive(self, position: Position, mark: RevisionId | None) -> None:
         self.position, self.mark = position, mark

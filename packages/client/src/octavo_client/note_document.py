@@ -129,26 +129,26 @@ class NoteDocument:
 
         It writes as another Yjs client, so an older one can be loaded as well: the next `save`
         merges what was saved since. ``workspace`` is that of the note, perhaps of another `Client`.
-        Raises ValueError for other bytes than `dump` returned, as after damage; they are not
-        protected from who forges them.
+        Raises ValueError for bytes that are not the output of `dump`, as after damage. The digest
+        does not protect against forgery.
         """
         try:
-            found = parse_response(DumpedDocument, dumped)
+            stored = parse_response(DumpedDocument, dumped)
             document = cls.__new__(cls)
-            document._begin(workspace, found.file_id)  # of the same class
-            document._restore(found)  # of the same class
+            document._begin(workspace, stored.file_id)  # of the same class
+            document._restore(stored)  # of the same class
         except UnexpectedResponse as error:
             raise ValueError(f"this is no document that was dumped: {error}") from None
         return document
 
-    def _restore(self, found: DumpedDocument) -> None:
-        if _digest(found.model_copy(update={"digest": ""})) != found.digest:
+    def _restore(self, stored: DumpedDocument) -> None:
+        if _digest(stored.model_copy(update={"digest": ""})) != stored.digest:
             raise UnexpectedResponse("it is damaged")
-        self.path, self.revision_id = found.path, found.revision_id
-        self._position, self._suspect, self._sent = found.position, found.suspect, found.sent
-        self._load(StoredDocument(found.epoch, found.synced, b""))
+        self.path, self.revision_id = stored.path, stored.revision_id
+        self._position, self._suspect, self._sent = stored.position, stored.suspect, stored.sent
+        self._load(StoredDocument(stored.epoch, stored.synced, b""))
         with _validated():
-            self._live.apply(found.edits)
+            self._live.apply(stored.edits)
 
     @property
     def text(self) -> str:

@@ -245,8 +245,8 @@ async def _connected(
 
 def _causes(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
     """Yield the exceptions of a group, except cancellations."""
-    for each in group.exceptions:
-        if isinstance(each, BaseExceptionGroup):
-            yield from _causes(each)
-        elif not isinstance(each, trio.Cancelled):
-            yield each
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _causes(error)
+        elif not isinstance(error, trio.Cancelled):
+            yield error

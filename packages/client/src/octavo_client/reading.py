@@ -113,7 +113,7 @@ class WorkspaceReader:
     async def file(self, file_id: FileId, *, document: bool = False) -> WorkspaceFile:
         """Return a file at its head with its text, and optionally its document (getFile).
 
-        Raises `NotFoundError` for a deleted one, too.
+        Raises `NotFoundError`, also for a file that was deleted.
         """
         query = {"content": "full" if document else "text"}
         return await self._get(WorkspaceFile, f"/files/{file_id}", query)
@@ -336,7 +336,7 @@ def _size(body: StreamedBody, start: int | None) -> int | None:
     if start is None:
         length = body.headers.get("content-length", "")
         return int(length) if length.isdecimal() else None
-    found = _CONTENT_RANGE.fullmatch(body.headers.get("content-range", ""))
-    if found is None or int(found[1]) != start:
+    content_range = _CONTENT_RANGE.fullmatch(body.headers.get("content-range", ""))
+    if content_range is None or int(content_range[1]) != start:
         raise UnexpectedResponse("the response is not the requested range")
-    return int(found[3])
+    return int(content_range[3])

@@ -117,13 +117,15 @@ async def _with_texts(
 ) -> tuple[FeedEntry, ...] | None:
     """Return ``entries`` with texts too large for the page; None if a text is gone."""
     texts: dict[RevisionId, str] = {}
-    for some in _portions([each for each in entries if _lacks_text(each)]):
-        for found in (await workspace.read(revision_ids=some)).items:
-            if found.text is not None:
-                texts[found.head.id] = found.text
+    for some in _portions([entry for entry in entries if _lacks_text(entry)]):
+        for file in (await workspace.read(revision_ids=some)).items:
+            if file.text is not None:
+                texts[file.head.id] = file.text
     complete = tuple(
-        each.model_copy(update={"text": texts.get(each.revision_id)}) if _lacks_text(each) else each
-        for each in entries
+        entry.model_copy(update={"text": texts.get(entry.revision_id)})
+        if _lacks_text(entry)
+        else entry
+        for entry in entries
     )
     return None if any(map(_lacks_text, complete)) else complete
 
@@ -136,12 +138,12 @@ def _portions(entries: Sequence[FeedEntry]) -> list[list[RevisionId]]:
     """Group revisions for requests; a single one may exceed the size limit."""
     portions: list[list[RevisionId]] = []
     room = 0
-    for each in entries:
-        if not portions or each.size > room or len(portions[-1]) == _MAX_READ:
+    for entry in entries:
+        if not portions or entry.size > room or len(portions[-1]) == _MAX_READ:
             portions.append([])
             room = _MAX_BYTES
-        portions[-1].append(each.revision_id)
-        room -= each.size
+        portions[-1].append(entry.revision_id)
+        room -= entry.size
     return portions
 
 

@@ -41,7 +41,7 @@ class Listen(Protocol):
 
 
 class WorkspaceClient(WorkspaceReader):
-    """A workspace, with the credential of the client that returned it; raises as `Client`.
+    """A workspace, with the credential of the client that returned it; raises `ClientError`.
 
     Each change has a ``mutation_id``, which is generated if omitted, so it is retried until its
     outcome is known. To repeat a change whose outcome is unknown, pass the id in the error.

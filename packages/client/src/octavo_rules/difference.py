@@ -174,22 +174,22 @@ def _in_characters(before: str, after: str, within: DiffRange, work: _Work) -> I
     prefix = common_prefix(before, after)
     suffix = common_suffix(before, after, prefix)
     inner = DiffRange(prefix, len(before) - suffix, prefix, len(after) - suffix)
-    for each in _exactly(before, after, inner, work) or [inner]:
+    for changed in _exactly(before, after, inner, work) or [inner]:
         yield DiffRange(
-            within.old_start + each.old_start,
-            within.old_start + each.old_end,
-            within.new_start + each.new_start,
-            within.new_start + each.new_end,
+            within.old_start + changed.old_start,
+            within.old_start + changed.old_end,
+            within.new_start + changed.new_start,
+            within.new_start + changed.new_end,
         )
 
 
 def _in_text(
-    found: list[DiffRange], old: list[str], new: list[str], within: DiffRange
+    ranges: list[DiffRange], old: list[str], new: list[str], within: DiffRange
 ) -> Iterator[DiffRange]:
     """Convert ranges of units to ranges of the text that starts at ``within``."""
     old_at = list(accumulate(map(len, old), initial=within.old_start))
     new_at = list(accumulate(map(len, new), initial=within.new_start))
-    for old_start, old_end, new_start, new_end in found:
+    for old_start, old_end, new_start, new_end in ranges:
         yield DiffRange(old_at[old_start], old_at[old_end], new_at[new_start], new_at[new_end])
 
 
@@ -273,11 +273,11 @@ def _exactly(
     cells = (len(before) + _SET_OUT) * (len(after) + _SET_OUT)
     if cells > MAX_AT_ONCE or not work.take(cells):
         return None
-    found: list[DiffRange] = []
+    stretches: list[DiffRange] = []
     old_at, new_at = within.old_start, within.new_start
     for block in Indel.opcodes(before, after).as_matching_blocks():
         stretch = DiffRange(old_at, within.old_start + block.a, new_at, within.new_start + block.b)
         if stretch.old_end > old_at or stretch.new_end > new_at:
-            found.append(stretch)
+            stretches.append(stretch)
         old_at, new_at = stretch.old_end + block.size, stretch.new_end + block.size
-    return found
+    return stretches

@@ -22,4 +22,4 @@ def lacked_by_export(report: str) -> list[str]:
     """Return the paths that a report names."""
     # Paths may have other separators of lines.
     lines = report.split("\n")
-    return [each.removeprefix(_LACKED) for each in lines if each.startswith(_LACKED)]
+    return [line.removeprefix(_LACKED) for line in lines if line.startswith(_LACKED)]

@@ -23,7 +23,7 @@ class Cursor(NamedTuple):
     """A position in the history of a workspace, and its mark.
 
     The mark is the id of a revision that the changeset at the position made. A position alone can
-    be given twice: after a restored backup, or a failover that lost commits. A mark can't.
+    be assigned twice: after a restored backup, or a failover that lost commits. A mark can't.
     """
 
     position: Position

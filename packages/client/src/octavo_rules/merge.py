@@ -42,12 +42,12 @@ def merged(base: str, mine: str, theirs: str, *, exact: bool = False) -> str:
         return mine
     find = _differences if exact else _edits
     by_me, by_them = find(base, mine, _UNITS), find(base, theirs, _UNITS)
-    put_by_me = {each.old_start: mine[each.new_start : each.new_end] for each in by_me}
-    put_by_them = {each.old_start: theirs[each.new_start : each.new_end] for each in by_them}
+    put_by_me = {edit.old_start: mine[edit.new_start : edit.new_end] for edit in by_me}
+    put_by_them = {edit.old_start: theirs[edit.new_start : edit.new_end] for edit in by_them}
     taken: Counter[int] = Counter()
-    for each in (*by_me, *by_them):
-        taken[each.old_start] += 1
-        taken[each.old_end] -= 1
+    for edit in (*by_me, *by_them):
+        taken[edit.old_start] += 1
+        taken[edit.old_end] -= 1
     pieces: list[str] = []
     takers = 0
     # The end occurs twice, for insertions at the end.
@@ -78,7 +78,7 @@ def merge(base: str, mine: str, theirs: str) -> Merge:
     if mine == theirs:
         return Merge(mine, [])
     pieces: list[str] = []
-    found: list[MergeConflict] = []
+    conflicts: list[MergeConflict] = []
     done = 0
     by_me, by_them = (_edits(base, side, _WHOLE_WORDS) for side in (mine, theirs))
     for start, end, of_me, of_them in _places(by_me, by_them):
@@ -90,9 +90,9 @@ def merge(base: str, mine: str, theirs: str) -> Merge:
             pieces.append(first if of_me else second)
         else:
             pieces.append(_both(first, second, is_lines=_is_lines(base, start, end)))
-            found.append(MergeConflict(first, second, base[start:end], at_mine, at_theirs))
+            conflicts.append(MergeConflict(first, second, base[start:end], at_mine, at_theirs))
     pieces.append(base[done:])
-    return Merge("".join(pieces), found)
+    return Merge("".join(pieces), conflicts)
 
 
 def _both(mine: str, theirs: str, *, is_lines: bool) -> str:
@@ -121,7 +121,7 @@ def _places(
 ) -> Iterator[tuple[int, int, list[DiffRange], list[DiffRange]]]:
     """Yield the start and the end of each place, with the edits of both sides there."""
     sides = (by_me, by_them)
-    edits = sorted((each, side) for side in (0, 1) for each in sides[side])
+    edits = sorted((edit, side) for side in (0, 1) for edit in sides[side])
     at = 0
     while at < len(edits):
         start, end = edits[at][0].old_start, edits[at][0].old_end
@@ -129,7 +129,7 @@ def _places(
         while following < len(edits) and edits[following][0].old_start <= end:
             end = max(end, edits[following][0].old_end)
             following += 1
-        of_me, of_them = ([each for each, of in edits[at:following] if of == n] for n in (0, 1))
+        of_me, of_them = ([edit for edit, of in edits[at:following] if of == n] for n in (0, 1))
         yield start, end, of_me, of_them
         at = following
 
@@ -150,9 +150,9 @@ def shared(first: str, second: str) -> str:
     """Return the lines and words common to both texts, in their common order."""
     pieces: list[str] = []
     done = 0
-    for each in _differences(first, second, _WHOLE_WORDS):
-        pieces.append(first[done : each.old_start])
-        done = each.old_end
+    for changed in _differences(first, second, _WHOLE_WORDS):
+        pieces.append(first[done : changed.old_start])
+        done = changed.old_end
     return "".join([*pieces, first[done:]])
 
 
@@ -162,15 +162,15 @@ def _differences(old: str, new: str, units: Sequence[Unit]) -> list[DiffRange]:
 
 def _edits(old: str, new: str, units: Sequence[Unit]) -> list[DiffRange]:
     """Return the differences; lines of which less than half is unchanged are one difference."""
-    found: list[DiffRange] = []
+    ranges: list[DiffRange] = []
     fine = deque(_differences(old, new, units))
     for lines in _differences(old, new, _LINES):
         within: list[DiffRange] = []
         while fine and fine[0].old_end <= lines.old_end and fine[0].new_end <= lines.new_end:
             within.append(fine.popleft())
-        found += within if 2 * sum(map(_size, within)) <= _size(lines) else [lines]
-    return found
+        ranges += within if 2 * sum(map(_size, within)) <= _size(lines) else [lines]
+    return ranges
 
 
-def _size(each: DiffRange) -> int:
-    return each.old_end - each.old_start + each.new_end - each.new_start
+def _size(changed: DiffRange) -> int:
+    return changed.old_end - changed.old_start + changed.new_end - changed.new_start

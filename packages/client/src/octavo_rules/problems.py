@@ -144,8 +144,8 @@ class InvalidRequest(Problem):
     def __init__(
         self, detail: str | None = None, *, errors: Sequence[tuple[str, str]] = ()
     ) -> None:
-        found = [{"pointer": pointer, "message": message} for pointer, message in errors]
-        super().__init__(detail, members={"errors": found} if found else None)
+        faults = [{"pointer": pointer, "message": message} for pointer, message in errors]
+        super().__init__(detail, members={"errors": faults} if faults else None)
 
 
 class NotSignedIn(Problem):

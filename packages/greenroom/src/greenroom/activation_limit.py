@@ -20,7 +20,7 @@ class ActivationLimit(Generic[T]):
 
     Args:
         number: how many actors may be active at the same time.
-        in_use: returns whether an idle actor was of use since the last call, which gives it a
+        in_use: returns whether an idle actor has given answers since the last call; then it gets a
             second chance.
     """
 
@@ -50,7 +50,7 @@ class ActivationLimit(Generic[T]):
         self._queue.pop(actor, None)
 
     def activate_next(self) -> T | None:
-        """Activate and return the first of the queue; None if there is none or the limit is hit."""
+        """Activate and return the first of the queue; None if it is empty or the limit is hit."""
         if not self._queue or self.active >= self._number:
             return None
         actor, _ = self._queue.popitem(last=False)

@@ -107,10 +107,10 @@ class Actor(Generic[M]):
     @classmethod
     def message_types(cls) -> MessageTypes:
         """Return the messages that this class handles, read from its bases at the first call."""
-        found = cls.__dict__.get("_message_types")
-        if not isinstance(found, MessageTypes):
-            found = cls._message_types = MessageTypes(cls, Actor)
-        return found
+        types = cls.__dict__.get("_message_types")
+        if not isinstance(types, MessageTypes):
+            types = cls._message_types = MessageTypes(cls, Actor)
+        return types
 
     async def started(self) -> None:
         """Load state before the first message; raising is a crash.
@@ -123,8 +123,8 @@ class Actor(Generic[M]):
 
         Raise a `Refusal` to refuse the message. Any other exception is a crash: the asker gets
         `ActorCrashed`, this object is dropped, and a new one takes the messages that still wait.
-        An asker that gives up does not cancel the handler. Only a shutdown whose drain timeout has
-        passed does, or the crash of a task that the actor started.
+        An asker that gives up does not cancel the handler. It is cancelled only by a shutdown after
+        the drain timeout, and by the crash of a task that the actor started.
         """
         raise NotImplementedError
 
@@ -142,8 +142,8 @@ class Actor(Generic[M]):
 
         Called in the task of the asker, which saves two task switches: it must not change the
         actor, nor do anything that takes time. As no message is being handled and none waits, the
-        answer is the one that the handler would give. What it raises propagates to the asker, and
-        is no crash.
+        answer is the one that the handler would give. An exception propagates to the asker and is
+        not a crash.
         """
         return UNANSWERED
 
@@ -165,27 +165,39 @@ def handles_batches(actor_class: type[Actor[Any]]) -> bool:
     single = actor_class.handle is not Actor.handle
     batch = actor_class.handle_batch is not Actor.handle_batch
     if single == batch:
-        found = "both handle and handle_batch" if single else "neither handle nor handle_batch"
-        raise TypeError(f"{actor_class.__name__} defines {found}; define exactly one of them")
+        defined = "both handle and handle_batch" if single else "neither handle nor handle_batch"
+        raise TypeError(f"{actor_class.__name__} defines {defined}; define exactly one of them")
     return batch
 
 
 class ActorContext:
-    """The services of the core for one incarnation of an actor."""
+    """The services of the core for one incarnation of an actor.
 
-    __slots__ = ("_cell", "_ended", "_stopping", "_watched", "faults", "scope", "tasks", "timers")
+    Attributes:
+        faults: what `fault_point` passes to; None outside tests.
+    """
+
+    __slots__ = (
+        "_cell",
+        "_ended",
+        "_scope",
+        "_stopping",
+        "_tasks",
+        "_timers",
+        "_watched",
+        "faults",
+    )
 
     def __init__(self, cell: Cell) -> None:
         """Serve the present incarnation of ``cell``."""
         self._cell = cell
-        # None outside tests: then there is no point to pass.
         self.faults = cell.runtime.faults
         self._stopping = False
         self._ended = False
         self._watched: list[tuple[Watchers, Callable[[Down], None]]] | None = None
-        self.timers: Timers | None = None
-        self.scope = trio.CancelScope()
-        self.tasks: OwnedTasks | None = None
+        self._timers: Timers | None = None
+        self._scope = trio.CancelScope()
+        self._tasks: OwnedTasks | None = None
 
     @property
     def path(self) -> str:
@@ -227,9 +239,9 @@ class ActorContext:
         self._require_alive()
         if self._stopping:
             raise RuntimeError(f"this incarnation of {self.path} is stopping; it starts no task")
-        if self.tasks is None:
-            self.tasks = OwnedTasks(self._cell.nursery, self.scope, self.path)
-        return self.tasks.start(function, *arguments, name=name)
+        if self._tasks is None:
+            self._tasks = OwnedTasks(self._cell.nursery, self._scope, self.path)
+        return self._tasks.start(function, *arguments, name=name)
 
     def schedule_once(self, delay: float, message: Message[None]) -> Timer:
         """Send ``message`` to this actor in ``delay`` seconds.
@@ -262,9 +274,9 @@ class ActorContext:
     def _schedule(self, message: Message[None], delay: float, period: float | None) -> Timer:
         self._require_alive()
         self._cell.require_accepted(message)
-        if self.timers is None:
-            self.timers = Timers()
-        timer = self.timers.add(message, delay, period)
+        if self._timers is None:
+            self._timers = Timers()
+        timer = self._timers.add(message, delay, period)
         self._cell.mailbox.nudge()  # the caller may be another task, while the actor waits
         return timer
 

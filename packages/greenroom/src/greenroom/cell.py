@@ -52,7 +52,7 @@ class Cell(Waiter):
         message_types: the messages that the actor accepts; None until its class is known, that is
             until the first incarnation if the factory is not a class.
         answer: the method `Actor.answer` of the running incarnation, if it has one.
-        answered: whether it was used since somebody looked.
+        answered: whether it has answered since the directory last checked.
     """
 
     __slots__ = (
@@ -167,7 +167,7 @@ class Cell(Waiter):
         self.mailbox.interrupt()
 
     def close(self, refusal: Callable[[], NotExecuted] | None = None) -> None:
-        """Refuse every waiting and every later message, for good.
+        """Refuse every waiting and every later message.
 
         Must not be called while an incarnation runs.
         """
@@ -216,7 +216,7 @@ class Cell(Waiter):
             return False
         if not self.mailbox.depth:
             return True
-        # An actor that makes room handles a message first: no rotation without progress.
+        # An actor that makes room handles a message first, so that each activation has a use.
         return self.retiring and (self.served or not self.makes_room)
 
     @property

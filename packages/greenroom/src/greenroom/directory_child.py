@@ -74,7 +74,7 @@ class VirtualActorCell(Cell):
         self._directory = directory
         self.key = key
         self.record: CrashRecord | None = None
-        # Whether the directory counts the actor as idle: then it is informed of the next message.
+        # Whether the directory counts the actor as idle, and must learn of the next message.
         self._idle = False
         self.key_state: KeyState = "asleep"
         self.open()
@@ -181,12 +181,12 @@ class DirectoryChild(WatchedChild):
         Raises:
             ActorNotFound: no tracked key has this text, or several have.
         """
-        found = [cell for key, cell in self._cells.items() if str(key) == text]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            keys = ", ".join(repr(cell.key) for cell in found)
-            raise ActorNotFound(f"{len(found)} keys of {self._path} are written {text!r}: {keys}")
+        cells = [cell for key, cell in self._cells.items() if str(key) == text]
+        if len(cells) == 1:
+            return cells[0]
+        if cells:
+            keys = ", ".join(repr(cell.key) for cell in cells)
+            raise ActorNotFound(f"{len(cells)} keys of {self._path} are written {text!r}: {keys}")
         raise ActorNotFound(
             f"{self._path} has no active key {text!r}; a directory's ref() takes any key"
         )

@@ -1,7 +1,7 @@
-"""A queue of those who wait, in which each holder has the next turn in rotation.
+"""A queue in which the holders of waiting items take turns in rotation.
 
-First come, first served would let one holder with many requests delay everybody else by all that it
-has asked for. Pure bookkeeping without tasks: the owner of the queue decides who may have a turn.
+In order of arrival, one holder with many requests would delay all others. Pure bookkeeping without
+tasks: the owner of the queue decides when an item has its turn.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class FairQueue(Generic[T]):
-    """Holders in the order of their turns; those of one holder in the order in which they came."""
+    """Holders in the order of their turns, each with its items in the order of arrival."""
 
     def __init__(self) -> None:
         """Start empty."""
@@ -25,32 +25,32 @@ class FairQueue(Generic[T]):
         return len(self._queues)
 
     def __contains__(self, holder: str) -> bool:
-        """Return whether somebody of ``holder`` waits."""
+        """Return whether an item of ``holder`` waits."""
         return holder in self._queues
 
     def __iter__(self) -> Iterator[tuple[str, T]]:
-        """Iterate over the holders, each with its first, in the order of their turns."""
+        """Iterate over the holders in the order of their turns, each with its first item."""
         for holder, queue in self._queues.items():
             yield holder, next(iter(queue))
 
     def last(self, holder: str) -> T | None:
-        """Return who came last of ``holder``; None if nobody waits."""
+        """Return the last item of ``holder``; None if none waits."""
         queue = self._queues.get(holder)
         return next(reversed(queue)) if queue else None
 
     def add(self, holder: str, waiter: T) -> None:
-        """Add ``waiter`` behind the others of ``holder``, whose turn is the last if it is new."""
+        """Add ``waiter`` as the last item of ``holder``; a new holder gets the last turn."""
         self._queues.setdefault(holder, OrderedDict())[waiter] = None
 
     def remove(self, holder: str, waiter: T) -> None:
-        """Remove ``waiter``, which leaves without a turn."""
+        """Remove ``waiter`` before its turn."""
         queue = self._queues[holder]
         del queue[waiter]
         if not queue:
             del self._queues[holder]
 
     def take(self, holder: str) -> T:
-        """Remove and return the first of ``holder``; its next one is behind all other holders."""
+        """Remove and return the first item of ``holder``, which then gets the last turn."""
         waiter = next(iter(self._queues[holder]))
         self.remove(holder, waiter)
         if holder in self._queues:

@@ -38,7 +38,7 @@ class ParkObserver(Protocol):
 
 
 class Loan:
-    """The turn of a receiver that somebody has borrowed."""
+    """The borrowed turn of a receiver."""
 
     __slots__ = ("receiver",)
 
@@ -233,8 +233,8 @@ class Mailbox:
     def borrow(self) -> Loan | None:
         """Take the turn of the receiver, which waits for messages; None if it can't be lent.
 
-        Messages that arrive wait until `give_back`. A closed mailbox lends nothing, nor does one
-        whose receiver waits for a time, too.
+        Messages that arrive wait until `give_back`. The turn can't be lent if the mailbox is
+        closed, or if the receiver waits for a timer as well.
         """
         if self._receiver is None or self._closed is not None or not self.lends:
             return None

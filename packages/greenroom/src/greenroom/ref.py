@@ -54,7 +54,7 @@ class Turn:
         return self._cell.path
 
     def crashed(self, error: Exception) -> None:
-        """Report that what was done in the turn has a bug, as a crash of the actor; it goes on."""
+        """Report an error of the code that ran in the turn as a crash; the actor goes on."""
         runtime = self._cell.runtime
         runtime.notify(runtime.observer.crashed, self._cell.path, error)
 
@@ -148,9 +148,9 @@ class ActorRef(Generic[M_contra]):
     def borrow(self) -> Turn | None:
         """Take the turn of an actor that waits for messages, to do what its handler would do.
 
-        That saves two task switches. Messages that arrive meanwhile wait, and so does an end of
-        the actor that lets it finish; its cancellation does not. Returns None if the actor has
-        messages, timers, or does not run: then send it a message.
+        That saves two task switches. Messages that arrive meanwhile wait. A request to stop waits
+        too; a cancellation does not. Returns None if the actor has messages or timers, or does not
+        run: then send it a message.
         """
         loan = self._cell.mailbox.borrow()
         return None if loan is None else Turn(self._cell, loan)

@@ -98,9 +98,9 @@ class Serving(ActorContext):
         cell, actor = self._cell, self._actor
         try:
             try:
-                # Each message passes all of an actor's coroutines: so this one has no parts.
+                # Each wake-up passes through every coroutine of the actor: so this is only one.
                 try:
-                    with self.scope:
+                    with self._scope:
                         await self._start()
                         cell.state = "running"
                         if type(actor).answer is not Actor.answer:
@@ -146,10 +146,10 @@ class Serving(ActorContext):
         """End the tasks of an actor that has handled its last message; raise what they raised."""
         self._cell.answer = None
         self._stopping = True
-        if self.tasks is None:
+        if self._tasks is None:
             return
-        await self.tasks.end(f"{self.path} has handled its last message")
-        task_error = self.tasks.error
+        await self._tasks.end(f"{self.path} has handled its last message")
+        task_error = self._tasks.error
         if task_error is None:
             return
         try:
@@ -164,7 +164,7 @@ class Serving(ActorContext):
     def _close(self) -> None:
         """Drop timers and watches."""
         self._ended = True
-        self.timers = None
+        self._timers = None
         for watchers, callback in self._watched or ():
             watchers.remove(callback)
         self._watched = None
@@ -183,7 +183,7 @@ class Serving(ActorContext):
 
     def _receive(self) -> Awaitable[list[Envelope[Any]]]:
         """Wait for messages; the caller must await the result immediately. It may be empty."""
-        timers = self.timers
+        timers = self._timers
         if timers is None:
             return self._cell.mailbox.receive(self._cell.options.batch_limit)
         return self._receive_until_due(timers)
@@ -194,7 +194,7 @@ class Serving(ActorContext):
         current_time = cell.mailbox.now
         envelope: Envelope[Any] | None
         while not cell.is_done:
-            # While it waits, it holds nothing of what it has handled.
+            # While waiting, keep no reference to what was handled.
             batch, envelope, value = _NOTHING, None, None
             cell.batch = batch
             batch = await self._receive()
@@ -252,7 +252,7 @@ class Serving(ActorContext):
 
     def _cancelled(self, what: str) -> OutcomeUnknown:
         """Return the error for a message whose handler was cancelled."""
-        tasks = self.tasks
+        tasks = self._tasks
         if tasks is not None and tasks.error is not None:
             crash = ActorCrashed(
                 f"a task of {self._cell} crashed while the actor handled {what}: {tasks.error!r}"
@@ -265,7 +265,7 @@ class Serving(ActorContext):
         faults = self._cell.runtime.faults
         current_time = self._cell.mailbox.now
         while not self._cell.is_done:
-            # While it waits, it holds nothing of what it has handled.
+            # While waiting, keep no reference to what was handled.
             batch = taken = _NOTHING
             batch = await self._receive()
             taken = [envelope for envelope in batch if envelope.take()]

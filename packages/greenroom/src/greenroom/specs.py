@@ -263,9 +263,9 @@ def require_signature(what: str, function: Callable[..., object], *arguments: st
     try:
         signature.bind(*arguments)
     except TypeError as error:
-        given = f"the argument {arguments[0]}" if arguments else "no argument"
+        passed = f"the argument {arguments[0]}" if arguments else "no argument"
         raise TypeError(
-            f"{what} is called with {given}, but {_name(function)}{signature} does not accept"
+            f"{what} is called with {passed}, but {_name(function)}{signature} does not accept"
             f" that: {error}"
         ) from None
 

@@ -139,9 +139,9 @@ class Branch:
             raise ActorNotFound(f"there is no {path!r} below {self}; its paths begin with {self}/")
         cell, ref = _find(child, rest)
         types = cell.message_types
-        found = types.actor_class if types is not None else None
-        if found is None or not issubclass(found, actor_class):
-            kind = "not known before it is started" if found is None else found.__name__
+        known = types.actor_class if types is not None else None
+        if known is None or not issubclass(known, actor_class):
+            kind = "not known before it is started" if known is None else known.__name__
             raise TypeError(f"the class of {path} is {kind}, not {actor_class.__name__}")
         return ref
 

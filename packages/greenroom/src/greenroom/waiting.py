@@ -6,7 +6,7 @@ therefore recorded as an edge of a graph before it begins. The wait that would c
 last one to be recorded, so following the edges from its target finds every cycle before it exists.
 
 An edge exists while its envelope is pending, not while its task waits: a reply that was given but
-not yet received blocks nobody.
+not yet received does not block.
 """
 
 from __future__ import annotations

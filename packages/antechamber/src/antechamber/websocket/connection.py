@@ -176,7 +176,7 @@ class ServerWebSocket:
     async def send_frame(self, frame: Frame) -> None:
         """Send a message that `message_frame` encoded for many connections.
 
-        Otherwise as `send`.
+        Raises the same errors as `send`, and is cancelled like it.
         """
         if self._closing is not None:
             raise self._gone()
@@ -224,7 +224,7 @@ class ServerWebSocket:
                 await trio.lowlevel.checkpoint()
             if self._rest:
                 await self._flush()
-            # From here to the wait, nobody else runs: nothing that is due is overlooked.
+            # No other task runs between here and the wait, so nothing that is due is overlooked.
             if self._closing is not None:
                 raise self._gone()
             if self._woken:
@@ -306,11 +306,11 @@ class ServerWebSocket:
     async def finish(self, code: int, stopping: trio.Event) -> None:
         """Close with ``code`` unless that was done, and wait for the peer, within the close time.
 
-        First for its close, then for the end of the connection: a reset could discard what was sent
-        last (compare RFC 9112 section 9.6 for HTTP). That only where this side can be closed alone,
-        since a client waits for the server to close first (RFC 6455 section 7.1.1), and only
-        `LINGER_AT_STOP` seconds if the server stops. When cancelled, a close frame that was not
-        sent before is not sent.
+        It waits for the close frame of the peer, then for the end of the connection: a reset could
+        discard what was sent last (compare RFC 9112 section 9.6 for HTTP). A client waits for the
+        server to close first (RFC 6455 section 7.1.1), so a stream whose sending side can't be
+        closed alone is not waited for. If the server stops, it waits `LINGER_AT_STOP` seconds at
+        most. When cancelled, a close frame that was not sent before is not sent.
         """
         await trio.lowlevel.checkpoint()
         self._begin_close(code, "")
@@ -333,12 +333,12 @@ class ServerWebSocket:
 
     def _next_frame(self) -> bytes | None:
         try:
-            found = self._frames.next_frame()
+            frame = self._frames.next_frame()
         except TooBig as error:
             self.refuse(TOO_BIG, str(error))
-            found = None
-        self._buffered = found is not None
-        return None if found is None else found[0]
+            frame = None
+        self._buffered = frame is not None
+        return None if frame is None else frame[0]
 
     async def _read(self, deadline: float) -> bool:
         """Read what arrives until ``deadline``; return False if the wait has ended before."""

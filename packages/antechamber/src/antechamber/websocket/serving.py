@@ -22,15 +22,15 @@ STOPPED_PER_TURN = 32
 """Connections that are closed before the loop yields to other tasks."""
 
 CALLED_PER_TURN = 32
-"""Items that are passed on before the loop yields to other tasks."""
+"""Items whose function is called before the loop yields to other tasks."""
 
 
 class SharedTimer(Generic[T]):
-    """Passes items on, each a fixed time after it was set, while `run` runs.
+    """Calls a function with each item, a fixed time after it was set, while `run` runs.
 
     Args:
-        seconds: the delay; infinite to pass nothing on.
-        elapsed: called with each item when its time has come. It must neither block nor raise.
+        seconds: the delay; infinite for no calls.
+        elapsed: called with each item after the delay. It must neither block nor raise.
     """
 
     def __init__(self, seconds: float, elapsed: Callable[[T], None]) -> None:
@@ -51,7 +51,7 @@ class SharedTimer(Generic[T]):
         return self._times.pop(item, None) is not None
 
     async def run(self) -> None:
-        """Pass items on, until cancelled. Those that are set remain set."""
+        """Wait for items and call the function, until cancelled. Items that are set remain set."""
         times = self._times
         while True:
             while not times:

@@ -56,13 +56,13 @@ def edits_between(old: str, new: str) -> list[Edit]:
     prefix = common_prefix(old, new)
     suffix = common_suffix(old, new, prefix)
     whole = DiffRange(prefix, len(old) - suffix, prefix, len(new) - suffix)
-    found = _diff(old, new, whole)
+    ranges = _diff(old, new, whole)
     if not (old.isascii() and new.isascii()):
-        found = _apart(_with_marks(old, new, found))
-    found = _few(found)
+        ranges = _apart(_with_marks(old, new, ranges))
+    ranges = _few(ranges)
     if old.isascii():
-        return [Edit(each[0], each[1] - each[0], new[each[2] : each[3]]) for each in found]
-    return _in_bytes(old, new, found)
+        return [Edit(at, end - at, new[start:stop]) for at, end, start, stop in ranges]
+    return _in_bytes(old, new, ranges)
 
 
 def _diff(old: str, new: str, whole: DiffRange) -> list[DiffRange]:
@@ -76,37 +76,37 @@ def _diff(old: str, new: str, whole: DiffRange) -> list[DiffRange]:
     return _apart(diff_ranges(old, new, whole, units))
 
 
-def _few(found: list[DiffRange]) -> list[DiffRange]:
+def _few(ranges: list[DiffRange]) -> list[DiffRange]:
     """Merge neighbours if there are more than `MAX_EDITS`."""
-    together = -(-len(found) // MAX_EDITS)
+    together = -(-len(ranges) // MAX_EDITS)
     if together <= 1:
-        return found
-    groups = (found[at : at + together] for at in range(0, len(found), together))
+        return ranges
+    groups = (ranges[at : at + together] for at in range(0, len(ranges), together))
     return [
-        DiffRange(each[0].old_start, each[-1].old_end, each[0].new_start, each[-1].new_end)
-        for each in groups
+        DiffRange(group[0].old_start, group[-1].old_end, group[0].new_start, group[-1].new_end)
+        for group in groups
     ]
 
 
-def _apart(found: Iterable[DiffRange]) -> list[DiffRange]:
+def _apart(ranges: Iterable[DiffRange]) -> list[DiffRange]:
     """Merge ranges with fewer than `MIN_COMMON` characters between them."""
     joined: list[DiffRange] = []
-    for each in found:
-        if joined and each.old_start - joined[-1].old_end < MIN_COMMON:
+    for changed in ranges:
+        if joined and changed.old_start - joined[-1].old_end < MIN_COMMON:
             last = joined[-1]
-            joined[-1] = DiffRange(last.old_start, each.old_end, last.new_start, each.new_end)
+            joined[-1] = DiffRange(last.old_start, changed.old_end, last.new_start, changed.new_end)
         else:
-            joined.append(each)
+            joined.append(changed)
     return joined
 
 
-def _with_marks(old: str, new: str, found: list[DiffRange]) -> list[DiffRange]:
+def _with_marks(old: str, new: str, ranges: list[DiffRange]) -> list[DiffRange]:
     """Widen each range so that it neither starts nor ends before a mark."""
     widened: list[DiffRange] = []
     done = 0
-    for index, each in enumerate(found):
-        old_start, old_end, new_start, new_end = each
-        following = found[index + 1].old_start if index + 1 < len(found) else len(old)
+    for index, changed in enumerate(ranges):
+        old_start, old_end, new_start, new_end = changed
+        following = ranges[index + 1].old_start if index + 1 < len(ranges) else len(old)
         nearest = max(done, old_start - _MAX_WIDENING)
         while old_start > nearest and (_marked(old, old_start) or _marked(new, new_start)):
             old_start, new_start = old_start - 1, new_start - 1
@@ -122,10 +122,10 @@ def _marked(text: str, at: int) -> bool:
     return at < len(text) and is_attached(text[at])
 
 
-def _in_bytes(old: str, new: str, found: list[DiffRange]) -> list[Edit]:
+def _in_bytes(old: str, new: str, ranges: list[DiffRange]) -> list[Edit]:
     edits: list[Edit] = []
     at = done = 0
-    for old_start, old_end, new_start, new_end in found:
+    for old_start, old_end, new_start, new_end in ranges:
         at += len(old[done:old_start].encode())
         deleted = len(old[old_start:old_end].encode())
         edits.append(Edit(at, deleted, new[new_start:new_end]))

@@ -95,11 +95,11 @@ def read_state_vector(data: bytes) -> dict[int, int]:
     if 2 * read_varint(data, 0)[0] >= len(data):
         raise _truncated()
     if len(data) <= LONG_BYTES:
-        found: Iterable[bytes] = _numbers_in(data)
+        encoded: Iterable[bytes] = _numbers_in(data)
     else:
         # Other threads run meanwhile.
-        found = (each[0] for each in _NUMBER.finditer(data))
-    count, *numbers = [each[0] if len(each) == 1 else _number(each) for each in found]
+        encoded = (match[0] for match in _NUMBER.finditer(data))
+    count, *numbers = [number[0] if len(number) == 1 else _number(number) for number in encoded]
     if len(numbers) < 2 * count:
         raise _truncated()
     if len(numbers) > 2 * count:

@@ -104,10 +104,10 @@ def merged(document: StoredDocument, updates: Sequence[bytes]) -> StoredDocument
     if not updates:
         return document
     live = LiveDocument(document, _NOBODY, updates)
-    found = live.stored()
-    if LiveDocument(found, _NOBODY).text != live.text:
+    stored = live.stored()
+    if LiveDocument(stored, _NOBODY).text != live.text:
         raise DocumentMalformed("The document reads differently with its updates merged.")
-    return found
+    return stored
 
 
 @contextmanager

@@ -48,8 +48,8 @@ class DocumentFacts(NamedTuple):
     def held(self) -> int:
         """The number of recorded clocks and ranges, an estimate of the memory in use."""
         ranges = 0 if self.ranges is None else len(self.ranges)
-        each = (*(self.pairs or {}).values(), *(self.breaks or {}).values())
-        return ranges + sum(map(len, each))
+        clocks = (*(self.pairs or {}).values(), *(self.breaks or {}).values())
+        return ranges + sum(map(len, clocks))
 
     def joined(self, pairs: Pairs, ranges: Set[Range], breaks: Breaks) -> "DocumentFacts":
         """Return the facts after an update with these."""
@@ -57,7 +57,7 @@ class DocumentFacts(NamedTuple):
         if pairs and known is not None:
             known = {
                 **known,
-                **{each: known.get(each, frozenset()) | pairs[each] for each in pairs},
+                **{client: known.get(client, frozenset()) | pairs[client] for client in pairs},
             }
         if deleted is not None and not deleted.issuperset(ranges):
             deleted |= ranges
@@ -65,7 +65,11 @@ class DocumentFacts(NamedTuple):
             deleted = None if len(deleted) > _MAX_RANGES else deleted
         if broken is not None:
             # A client's new items follow its previous ones.
-            new = {each: (*broken.get(each, ()), *breaks[each]) for each in breaks if breaks[each]}
+            new = {
+                client: (*broken.get(client, ()), *clocks)
+                for client, clocks in breaks.items()
+                if clocks
+            }
             broken = {**broken, **new} if new else broken
         return DocumentFacts(known, deleted, broken)
 
@@ -79,7 +83,7 @@ def facts_at_sight(*updates: bytes) -> DocumentFacts:
     return DocumentFacts(
         {} if all(map(_no_pairs, updates)) else None,
         # The delete set comes last, and only an empty one ends with zero.
-        frozenset() if all(each.endswith(_NOTHING_DELETED) for each in updates) else None,
+        frozenset() if all(update.endswith(_NOTHING_DELETED) for update in updates) else None,
     )
 
 
@@ -168,7 +172,7 @@ def update_contents(updates: Sequence[bytes]) -> list[UpdateContent]:
     the libraries. The ranges of an update are complete.
     """
     held: dict[int, int] = {}
-    found: list[UpdateContent] = []
+    contents: list[UpdateContent] = []
     for update in updates:
         fresh: list[Struct] = []
         structs, at = _structs(update)
@@ -184,12 +188,12 @@ def update_contents(updates: Sequence[bytes]) -> list[UpdateContent]:
             )
             held[client] = struct.end
         fresh.sort(key=lambda struct: -struct.client)
-        found.append(UpdateContent(fresh, _ranges(update, at)))
-    return found
+        contents.append(UpdateContent(fresh, _ranges(update, at)))
+    return contents
 
 
 def _structs(update: bytes) -> tuple[list[Struct], int]:
-    found: list[Struct] = []
+    structs: list[Struct] = []
     sections, at = read_varint(update, 0)
     for _ in range(sections):
         count, at = read_varint(update, at)
@@ -217,13 +221,13 @@ def _structs(update: bytes) -> tuple[list[Struct], int]:
                 at += length
                 if not text.isascii():
                     length = len(text.decode().encode("utf-16-le")) // 2
-            found.append(Struct(client, clock, clock + length, origin, right, kind == STRING))
+            structs.append(Struct(client, clock, clock + length, origin, right, kind == STRING))
             clock += length
-    return found, at
+    return structs, at
 
 
 def _ranges(update: bytes, at: int) -> list[Range]:
-    found: list[Range] = []
+    ranges: list[Range] = []
     sections, at = read_varint(update, at)
     for _ in range(sections):
         client, at = read_varint(update, at)
@@ -231,8 +235,8 @@ def _ranges(update: bytes, at: int) -> list[Range]:
         for _ in range(count):
             clock, at = read_varint(update, at)
             length, at = read_varint(update, at)
-            found.append((client, clock, clock + length))
-    return found
+            ranges.append((client, clock, clock + length))
+    return ranges
 
 
 def _id(update: bytes, at: int) -> tuple[Id, int]:

@@ -93,7 +93,7 @@ def _load(reference: str) -> Any:  # noqa: ANN401 (any object that the user name
     if (here := os.getcwd()) not in sys.path:
         sys.path.insert(0, here)
     try:
-        found: Any = importlib.import_module(module)
+        named: Any = importlib.import_module(module)
     except ModuleNotFoundError as error:
         # If the module exists but fails to import another one, its own traceback is more useful.
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
@@ -101,10 +101,10 @@ def _load(reference: str) -> Any:  # noqa: ANN401 (any object that the user name
         raise LookupError(f"there is no module {error.name!r}") from None
     for part in name.split("."):
         try:
-            found = getattr(found, part)
+            named = getattr(named, part)
         except AttributeError:
             raise LookupError(f"{module!r} has no {name!r}") from None
-    return found
+    return named
 
 
 def _require(scenario: object, steps: object, names: Any) -> None:  # noqa: ANN401

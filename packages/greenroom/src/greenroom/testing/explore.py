@@ -276,11 +276,11 @@ def _all_schedules(rng: Random, scenario: _Scenario) -> Iterator[Schedule]:
             yield Schedule.pct(depth, scenario.longest, seed, early_time=early_time)
 
 
-def _shrunk(scenario: _Scenario, found: _Failure) -> _Failure:
+def _shrunk(scenario: _Scenario, first: _Failure) -> _Failure:
     """Remove the steps that the failure does not need."""
-    best = found
+    best = first
     runs = SHRINKING_RUNS
-    wanted = signature(found.error)
+    wanted = signature(first.error)
 
     def fails(indices: list[int]) -> bool:
         nonlocal best, runs
@@ -298,7 +298,7 @@ def _shrunk(scenario: _Scenario, found: _Failure) -> _Failure:
                 return True
         return False
 
-    shrink(found.kept or (), fails)
+    shrink(first.kept or (), fails)
     return best
 
 

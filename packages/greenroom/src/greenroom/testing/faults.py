@@ -230,13 +230,13 @@ class FaultPlan:
 
     def _faults_at(self, point: str, subject: str) -> list[tuple[int, Fault]]:
         """Return the faults that can occur at a point of a subject, with their indices."""
-        found = self._at.get((point, subject))
-        if found is None:
-            found = self._at[point, subject] = [
+        indices = self._at.get((point, subject))
+        if indices is None:
+            indices = self._at[point, subject] = [
                 (index, self._faults[index])
                 for index in _indices_at(self._patterns, point, subject)
             ]
-        return found
+        return indices
 
 
 @lru_cache(maxsize=4096)

@@ -86,13 +86,13 @@ def render_journal(entries: Sequence[JournalEntry], error: BaseException) -> Ite
     parts of a subject being separate words there. When a part of a whole is named, the events that
     concern the whole alone are left out. If no subject is named, these are the last events.
     """
-    faults = [each for each in entries if each.fault]
-    events = [each for each in entries if not each.fault]
+    faults = [entry for entry in entries if entry.fault]
+    events = [entry for entry in entries if not entry.fault]
     if faults:
         yield from _section("faults:", faults, FAULTS_SHOWN)
-    known = dict.fromkeys(subject for each in events for subject in each.subjects)
+    known = dict.fromkeys(subject for entry in events for subject in entry.subjects)
     about = [*getattr(error, "about", ())] or _named(known, str(error))
-    concerned = [each for each in events if not set(about).isdisjoint(each.subjects)]
+    concerned = [entry for entry in events if not set(about).isdisjoint(entry.subjects)]
     if concerned:
         yield from _section(f"history of {', '.join(about)}:", concerned, EVENTS_SHOWN)
     elif events:
@@ -106,13 +106,13 @@ def _section(title: str, entries: Sequence[JournalEntry], most: int) -> Iterator
         yield f"  … {left_out} before"
     shown = entries[-most:]
     width = len(str(shown[-1].step))
-    for each in shown:
-        yield f"  step {each.step:>{width}}, {each.seconds:6.1f} s: {each.event}"
+    for entry in shown:
+        yield f"  step {entry.step:>{width}}, {entry.seconds:6.1f} s: {entry.event}"
 
 
 def _named(subjects: Iterable[str], text: str) -> list[str]:
-    named = [each for each in subjects if all(_holds(text, part) for part in each.split("/"))]
-    return [each for each in named if not any(other.startswith(f"{each}/") for other in named)]
+    named = [name for name in subjects if all(_holds(text, part) for part in name.split("/"))]
+    return [name for name in named if not any(other.startswith(f"{name}/") for other in named)]
 
 
 def _holds(text: str, word: str) -> bool:

@@ -129,8 +129,8 @@ def drawn_cancellation(run_loop: ModuleType, seed: int) -> Generator[DrawDeadlin
 
 def _draw_deadlines(runner: Any, run_loop: ModuleType, rng: random.Random) -> None:  # noqa: ANN401
     original: Any = getattr(run_loop, _DEADLINES, None)
-    found: Any = getattr(runner, "deadlines", None)
-    if _fields(original) != ["_heap", "_active"] or type(found) is not original or found._heap:
+    present: Any = getattr(runner, "deadlines", None)
+    if _fields(original) != ["_heap", "_active"] or type(present) is not original or present._heap:
         raise UnsupportedTrio(f"{run_loop.__name__}.{_DEADLINES} is not an empty heap of scopes")
     numbers = count()
 
