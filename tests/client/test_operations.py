@@ -37,6 +37,13 @@ def test_url_of_no_server_is_refused(url: str) -> None:
         Client(url, entropy=SystemRandom())
 
 
+@pytest.mark.parametrize("key", ["", "octk_abc\n", "octk_a bc", "octk_\u00e9"])
+def test_key_that_is_none_is_refused_without_its_text(key: str) -> None:
+    with pytest.raises(ValueError, match="the key is empty, or has") as refused:
+        Client("http://localhost", entropy=SystemRandom(), key=key)
+    assert "octk" not in str(refused.value)
+
+
 @pytest.mark.parametrize("user", ["ann:hidden@", ":hidden@", "ann@"])
 def test_url_with_a_user_is_refused_without_the_password(user: str) -> None:
     with pytest.raises(ValueError, match="no user and no password") as refused:

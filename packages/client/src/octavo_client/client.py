@@ -1,5 +1,6 @@
 """A client of one server, with the credential of one account."""
 
+import re
 import ssl
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AbstractAsyncContextManager
@@ -19,6 +20,7 @@ from octavo_client.reading import Pages, search_query
 from octavo_client.retrying import EntropySource, Retrying
 from octavo_client.workspace import WorkspaceClient
 
+_KEY = re.compile(r"[!-~]+")
 _SESSION_COOKIE = "__Host-octavo"
 _PAGE = 500
 _SOCKETS = 100
@@ -52,7 +54,7 @@ class Client:
         tls: the TLS context; None for the certificates that the system trusts.
         transport: replaces the network in tests.
 
-    Raises `ValueError` if ``url`` is not an http or https URL with a host.
+    Raises `ValueError` if ``url`` is not an http or https URL with a host, or ``key`` can't be one.
     """
 
     def __init__(
@@ -85,6 +87,9 @@ class Client:
         self._origin = origin or f"{address.scheme}://{address.netloc.decode()}"
         self._connection = ApiConnection(self._http, retrying or Retrying(), entropy, on_retry)
         if key is not None:
+            if _KEY.fullmatch(key) is None:
+                # httpx would repeat it in its error.
+                raise ValueError("the key is empty, or has spaces, line breaks or other characters")
             self._connection.credential = {"authorization": f"Bearer {key}"}
 
     async def __aenter__(self) -> Self:
