@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 import trio
-from greenroom import ActorStopped, Envelope, EnvelopeState, Mailbox, MailboxFull
+from greenroom import ActorStopped, Envelope, EnvelopeState, MailboxFull
+from greenroom.mailbox import Mailbox
 from trio.testing import wait_all_tasks_blocked
 
 pytestmark = pytest.mark.explore(schedules=20, early_time=False)

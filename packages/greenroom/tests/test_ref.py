@@ -15,7 +15,6 @@ from greenroom import (
     Backoff,
     BadReply,
     Envelope,
-    Mailbox,
     MailboxFull,
     NotExecuted,
     OutcomeUnknown,
@@ -23,6 +22,7 @@ from greenroom import (
     Runtime,
     Supervisor,
 )
+from greenroom.mailbox import Mailbox
 from trio.testing import wait_all_tasks_blocked
 
 from .actors import (

@@ -137,7 +137,7 @@ async def partial_download(target: Path, entropy: EntropySource) -> AsyncIterato
     mode stays. If the block raises or is cancelled, that file is removed, and ``target`` is
     untouched. Raises OSError.
     """
-    target = await trio.to_thread.run_sync(_without_links, target)
+    target = await trio.to_thread.run_sync(target.resolve)
     path = target.parent / f".{target.name}.{entropy.getrandbits(32):08x}.partial"
     file = await trio.to_thread.run_sync(_create, path)
     try:
@@ -148,10 +148,6 @@ async def partial_download(target: Path, entropy: EntropySource) -> AsyncIterato
     finally:
         with suppress(FileNotFoundError):
             os.unlink(path)
-
-
-def _without_links(path: Path) -> Path:
-    return Path(os.path.realpath(path))
 
 
 def _create(path: Path) -> BinaryIO:

@@ -25,7 +25,6 @@ from greenroom.errors import (
     is_crash,
     unwrap,
 )
-from greenroom.mailbox import Mailbox
 from greenroom.message import UNANSWERED, Message, MessageFor, Reply
 from greenroom.monitor import Down, Monitor, StopReason
 from greenroom.ref import ActorRef
@@ -64,7 +63,6 @@ __all__ = [
     "HistogramSnapshot",
     "Intensity",
     "InvalidActor",
-    "Mailbox",
     "MailboxFull",
     "MailboxStatistics",
     "Message",

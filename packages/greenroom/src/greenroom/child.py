@@ -1,4 +1,7 @@
-"""The children of a supervisor: one interface for actors, workers and subtrees."""
+"""The children of a supervisor: one interface for actors, workers and subtrees.
+
+A `Child` exists across its restarts; an `Incarnation` is one of its runs, with its deadlines.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,12 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
+
+import trio
 
 from greenroom.cell import Cell
-from greenroom.errors import NotExecuted
+from greenroom.errors import NotExecuted, StartTimeout, is_crash, unwrap
 from greenroom.monitor import Down, StopReason, Watchers
 from greenroom.restart import Backoff, Restart
 from greenroom.runtime import Runtime
@@ -49,7 +54,9 @@ class Child(ABC):
 
     Attributes:
         name: unique below its supervisor.
+        path: its path in the tree.
         rules: how it is started, restarted and stopped.
+        watchers: the watchers of its ends.
         launches: the number of incarnations so far.
         attempts: the number of consecutive restarts, for the backoff.
         drains_while_starting: whether it can be drained before it is ready; otherwise it is
@@ -58,10 +65,12 @@ class Child(ABC):
 
     drains_while_starting = False
 
-    def __init__(self, name: str, rules: ChildRules) -> None:
-        """Take the rules of supervision."""
+    def __init__(self, name: str, path: str, rules: ChildRules, watchers: Watchers) -> None:
+        """Take what the child keeps across its incarnations."""
         self.name = name
+        self.path = path
         self.rules = rules
+        self.watchers = watchers
         self.launches = 0
         self.attempts = 0
 
@@ -70,15 +79,9 @@ class Child(ABC):
         """The number of restarts."""
         return max(0, self.launches - 1)
 
-    @property
-    @abstractmethod
-    def path(self) -> str:
-        """Its path in the tree."""
-
-    @property
-    @abstractmethod
-    def watchers(self) -> Watchers:
-        """The watchers of its ends."""
+    def __str__(self) -> str:
+        """Return the path."""
+        return self.path
 
     @abstractmethod
     async def run_once(self, ready: Callable[[], None]) -> None:
@@ -122,19 +125,9 @@ class ActorChild(Child):
         """Create the cell; nothing runs yet."""
         # The cell applies the start timeout itself.
         rules = ChildRules(spec.restart, spec.backoff, math.inf, spec.drain_timeout)
-        super().__init__(spec.name, rules)
         types = message_types_of(spec.factory)
         self.cell = Cell(parent, spec.name, spec.factory, spec, runtime, ActorStatistics(), types)
-
-    @property
-    def path(self) -> str:
-        """Its path in the tree."""
-        return self.cell.path
-
-    @property
-    def watchers(self) -> Watchers:
-        """The watchers of its ends."""
-        return self.cell.watchers
+        super().__init__(spec.name, self.cell.path, rules, self.cell.watchers)
 
     async def run_once(self, ready: Callable[[], None]) -> None:
         """Run one incarnation of the actor."""
@@ -183,41 +176,24 @@ class WatchedChild(Child):
     """A child that has its own watchers; those of an actor belong to its cell.
 
     Attributes:
-        path: its path in the tree.
-        watchers: the watchers of its ends.
         reason: why its last incarnation ended.
         error: the error of a crash.
     """
 
     def __init__(self, name: str, parent: str | None, rules: ChildRules) -> None:
         """Take the path and the rules of supervision."""
-        super().__init__(name, rules)
-        self._path = name if parent is None else f"{parent}/{name}"
-        self._watchers = Watchers()
+        path = name if parent is None else f"{parent}/{name}"
+        super().__init__(name, path, rules, Watchers())
         self.reason: StopReason = "drained"
         self.error: BaseException | None = None
 
-    def __str__(self) -> str:
-        """Return the path."""
-        return self._path
-
-    @property
-    def path(self) -> str:
-        """Its path in the tree."""
-        return self._path
-
-    @property
-    def watchers(self) -> Watchers:
-        """The watchers of its ends."""
-        return self._watchers
-
     def down(self) -> None:
         """Notify the watchers."""
-        self._watchers.notify(Down(self._path, self.reason, self.error, final=False))
+        self.watchers.notify(Down(self.path, self.reason, self.error, final=False))
 
     def close(self, refusal: Callable[[], NotExecuted] | None = None) -> None:
         """Notify the watchers."""
-        self._watchers.notify(Down(self._path, self.reason, self.error, final=True))
+        self.watchers.notify(Down(self.path, self.reason, self.error, final=True))
 
 
 class WorkerChild(WatchedChild):
@@ -232,7 +208,7 @@ class WorkerChild(WatchedChild):
 
     async def run_once(self, ready: Callable[[], None]) -> None:
         """Call the worker's function."""
-        context = self._context = WorkerContext(self._path, ready)
+        context = self._context = WorkerContext(self.path, ready)
         self.error = None
         self.reason = "cancelled"
         try:
@@ -261,3 +237,92 @@ class WorkerChild(WatchedChild):
     def node(self, state: str) -> TreeNode:
         """Return a snapshot."""
         return TreeNode(name=self.name, kind="worker", state=state, restarts=self.restarts)
+
+
+class Incarnation:
+    """Runs ``child.run_once`` in a task of its supervisor.
+
+    Attributes:
+        child: what runs.
+        error: the error of the crash that ended it.
+        stopping: whether its supervisor asked it to end.
+        leaving: whether the child is removed when it has ended.
+        starter_waits: whether a caller waits for its first start to succeed.
+        settled: set when it is ready or has ended.
+        ended: set when it has ended.
+    """
+
+    def __init__(self, child: Child) -> None:
+        """Prepare a run that has not been launched yet."""
+        self.child = child
+        self.error: BaseException | None = None
+        self.stopping = False
+        self.leaving = False
+        self.starter_waits = False
+        self.settled = trio.Event()
+        self.ended = trio.Event()
+        self.ready_at: float | None = None
+        self._scope = trio.CancelScope()
+
+    @property
+    def state(self) -> Literal["starting", "running", "stopping"]:
+        """The phase of its life."""
+        if self.stopping:
+            return "stopping"
+        return "starting" if self.ready_at is None else "running"
+
+    async def run(
+        self, on_ready: Callable[[Incarnation], None], on_end: Callable[[Incarnation], None]
+    ) -> None:
+        """Run to the end. A crash is stored in `error`; only a cancellation propagates."""
+        child = self.child
+
+        def ready() -> None:
+            if self.ready_at is None:
+                self.ready_at = trio.current_time()
+                if not self.stopping:
+                    self._scope.deadline = math.inf
+                self.settled.set()
+                on_ready(self)
+
+        self._scope.deadline = trio.current_time() + child.rules.start_timeout
+        try:
+            with self._scope:
+                await child.run_once(ready)
+            if self._scope.cancelled_caught and not self.stopping:
+                self.error = StartTimeout(
+                    f"{child.path} did not report readiness within {child.rules.start_timeout:g} s"
+                )
+        except BaseException as error:
+            if not is_crash(error):
+                raise
+            self.error = unwrap(error)
+        finally:
+            on_end(self)
+            self.settled.set()
+            self.ended.set()
+
+    async def stop(self, *, keep_waiting: bool, reason: str) -> None:
+        """Ask it to end, and cancel it after the child's ``drain_timeout``.
+
+        Args:
+            keep_waiting: retire (keep waiting messages for the next incarnation) instead of drain
+                (handle them first).
+            reason: the reason of the cancellation.
+        """
+        self.stopping = True
+        if self.ready_at is not None or self.child.drains_while_starting:
+            if keep_waiting:
+                self.child.retire()
+            else:
+                self.child.drain()
+            with trio.move_on_after(self.child.rules.drain_timeout):
+                await self.ended.wait()
+        if not self.ended.is_set():
+            self.cancel(f"{reason}; it did not end within {self.child.rules.drain_timeout:g} s")
+            await self.ended.wait()
+
+    def cancel(self, reason: str) -> None:
+        """Cancel it now."""
+        self.stopping = True
+        self._scope.cancel(reason=reason)

@@ -186,9 +186,9 @@ class DirectoryChild(WatchedChild):
             return cells[0]
         if cells:
             keys = ", ".join(repr(cell.key) for cell in cells)
-            raise ActorNotFound(f"{len(cells)} keys of {self._path} are written {text!r}: {keys}")
+            raise ActorNotFound(f"{len(cells)} keys of {self.path} are written {text!r}: {keys}")
         raise ActorNotFound(
-            f"{self._path} has no active key {text!r}; a directory's ref() takes any key"
+            f"{self.path} has no active key {text!r}; a directory's ref() takes any key"
         )
 
     def activate(self, key: Hashable, message: object) -> VirtualActorCell:
@@ -237,7 +237,7 @@ class DirectoryChild(WatchedChild):
         self._activations += 1
         if self._ending == "drain":
             cell.drain()
-        nursery.start_soon(self._run_actor, cell, name=self._path)
+        nursery.start_soon(self._run_actor, cell, name=self.path)
 
     def on_awaited(self, cell: VirtualActorCell) -> None:
         """Handle that an actor waits for ``cell``.
@@ -347,7 +347,7 @@ class DirectoryChild(WatchedChild):
             cell.key_state = "backing off"
             delay = self.spec.backoff.delay(record.recent - 1, self.runtime.random)
             self.runtime.notify(observer.restarting, cell.path, delay)
-            self._nursery.start_soon(self._back_off, cell, delay, name=f"{self._path} backoff")
+            self._nursery.start_soon(self._back_off, cell, delay, name=f"{self.path} backoff")
         else:
             self._sleep(cell)
 
@@ -393,7 +393,7 @@ class DirectoryChild(WatchedChild):
                 await self._passivate_idle()
             finally:
                 self._nursery = None
-            nursery.cancel_scope.cancel(reason=f"{self._path} ended")
+            nursery.cancel_scope.cancel(reason=f"{self.path} ended")
 
     async def _passivate_idle(self) -> None:
         """Passivate idle actors and drop sleeping keys, until the directory has ended."""

@@ -16,12 +16,15 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Awaitable
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from trio.lowlevel import Abort, Task, current_task, reschedule, wait_task_rescheduled
 
 from greenroom.errors import BadReply, Refusal
 from greenroom.message import Reply
+
+if TYPE_CHECKING:
+    from greenroom.mailbox import Mailbox
 
 M_co = TypeVar("M_co", covariant=True)
 
@@ -37,12 +40,6 @@ class EnvelopeState(enum.Enum):
 
 _QUEUED, _TAKEN = EnvelopeState.QUEUED, EnvelopeState.TAKEN
 _DONE, _ABANDONED = EnvelopeState.DONE, EnvelopeState.ABANDONED
-
-
-class _Holder(Protocol):
-    """The mailbox that a message waits in."""
-
-    def discard(self, envelope: Envelope[object]) -> None: ...
 
 
 class Envelope(Generic[M_co]):
@@ -72,7 +69,7 @@ class Envelope(Generic[M_co]):
         self.is_ask = is_ask
         self._state = _QUEUED
         self._asker: Task | None = None
-        self._mailbox: _Holder | None = None
+        self._mailbox: Mailbox | None = None
         # Set later: the constructor runs for every message, so it does as little as possible.
         self.enqueued_at: float
         self._value: object

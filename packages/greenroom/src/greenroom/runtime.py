@@ -73,10 +73,6 @@ ambient_faults: ContextVar[Faults | None] = ContextVar("greenroom_faults", defau
 """The faults of every `Runtime` that names none; the testing kit sets them for one run."""
 
 
-def _no_jitter() -> float:
-    return 0.5
-
-
 @dataclass(frozen=True, slots=True)
 class Runtime:
     """The dependencies that every part of one tree shares.
@@ -87,7 +83,7 @@ class Runtime:
         faults: the faults to inject; None outside tests.
     """
 
-    random: Callable[[], float] = _no_jitter
+    random: Callable[[], float] = lambda: 0.5
     observer: Observer = field(default_factory=Observer)
     faults: Faults | None = field(default_factory=ambient_faults.get)
 

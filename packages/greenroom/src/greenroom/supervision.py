@@ -14,7 +14,7 @@ from typing import Any
 
 import trio
 
-from greenroom.child import Child, ChildRules, WatchedChild
+from greenroom.child import Child, ChildRules, Incarnation, WatchedChild
 from greenroom.errors import (
     ActorError,
     ActorStopped,
@@ -22,7 +22,6 @@ from greenroom.errors import (
     NotExecuted,
     RestartIntensityExceeded,
 )
-from greenroom.incarnation import Incarnation
 from greenroom.restart import RestartWindow, affected, is_restarted
 from greenroom.runtime import Runtime
 from greenroom.specs import SupervisorSpec
@@ -77,13 +76,13 @@ class Supervision(WatchedChild):
             ValueError: another child has this name.
         """
         if any(other.name == child.name for other in self._children):
-            raise ValueError(f"{self._path} already has a child named {child.name!r}")
+            raise ValueError(f"{self.path} already has a child named {child.name!r}")
         self._children.append(child)
 
     def require_running(self, name: str) -> None:
         """Raise ActorStopped unless a child called ``name`` could be started now."""
         if self._nursery is None or self._stopping:
-            raise ActorStopped(f"{self._path} is not running; {name!r} was not started")
+            raise ActorStopped(f"{self.path} is not running; {name!r} was not started")
 
     async def start(self, child: Child) -> None:
         """Start an added child and wait until it is ready; see `Branch.start_child`."""
@@ -121,7 +120,7 @@ class Supervision(WatchedChild):
             if child.name == name:
                 return child
         names = ", ".join(child.name for child in self._children) or "none"
-        raise KeyError(f"{self._path} has no child {name!r}; its children: {names}")
+        raise KeyError(f"{self.path} has no child {name!r}; its children: {names}")
 
     def _forget(self, child: Child) -> None:
         if child in self._children:
@@ -144,7 +143,7 @@ class Supervision(WatchedChild):
             try:
                 self._begin(list(self._children), 0.0, ready)
                 self.error = await self._govern(ready)
-                nursery.cancel_scope.cancel(reason=f"{self._path} ended")
+                nursery.cancel_scope.cancel(reason=f"{self.path} ended")
             finally:
                 self._stopping = True
                 self._restart_scope = None  # its task may have been woken; it must start nothing
@@ -158,12 +157,12 @@ class Supervision(WatchedChild):
         async for event in self._next_event:
             if isinstance(event, bool):
                 self.reason = "restarted" if event else "drained"
-                await self._stop_children(keep_waiting=event, reason=f"{self._path} stops")
+                await self._stop_children(keep_waiting=event, reason=f"{self.path} stops")
                 return None
             failure = self._child_ended(event, ready)
             if failure is not None:
-                self.runtime.notify(self.runtime.observer.escalated, self._path, failure)
-                await self._stop_children(keep_waiting=True, reason=f"{self._path} gave up")
+                self.runtime.notify(self.runtime.observer.escalated, self.path, failure)
+                await self._stop_children(keep_waiting=True, reason=f"{self.path} gave up")
                 return failure
         raise AssertionError("unreachable: the channel of events is never closed")
 
@@ -191,7 +190,7 @@ class Supervision(WatchedChild):
         if self._window.exceeded_by(now):
             intensity = self._spec.intensity
             exceeded = RestartIntensityExceeded(
-                f"{self._path} gave up: {child.path} ended ({error!r}), and more than"
+                f"{self.path} gave up: {child.path} ended ({error!r}), and more than"
                 f" {intensity.restarts} restarts within {intensity.period:g} s are not allowed"
             )
             exceeded.__cause__ = error
@@ -224,7 +223,7 @@ class Supervision(WatchedChild):
 
     def _spawn(self, function: Callable[..., Any], *args: object) -> None:
         if self._nursery is not None:
-            self._nursery.start_soon(function, *args, name=f"{self._path} restart")
+            self._nursery.start_soon(function, *args, name=f"{self.path} restart")
 
     async def _restart(
         self, scope: trio.CancelScope, delay: float, ready: Callable[[], None]
