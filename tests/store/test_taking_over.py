@@ -3,7 +3,6 @@
 import re
 import sqlite3
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -21,6 +20,7 @@ from octavo.store.postgres.requirements import migrate as migrate_postgres
 from octavo.store.sqlite.connection import connect
 from octavo.store.sqlite.migrating import migrate, statements
 from tests.fakes.earlier_schemas import VERSIONS, earlier
+from tests.fakes.every_table import Column, is_identifier, tables_of
 
 RENAMED = {
     "workspaces": {"number": "pk", "documents_read": "documents_were_read"},
@@ -72,10 +72,6 @@ class Database(Protocol):
     async def rows(self) -> Rows: ...
 
     async def empty(self) -> None: ...
-
-
-def is_identifier(column: str) -> bool:
-    return column == "id" or column.endswith("_id")
 
 
 def row_of(columns: Sequence[str], values: Sequence[object]) -> Row:
@@ -236,24 +232,23 @@ FULL_TEXT: Mapping[Engine, str] = {
 
 def filling(engine: Engine, version: int) -> Iterator[str]:
     """Fill every table with a row that has everything, and one that has only what it must."""
-    with closing(connect(None)) as connection:
-        migrate(connection, earlier("sqlite", version))
-        tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
-        for (table,) in tables.fetchall():
-            if table.startswith(("sqlite_", "search", "migrations")):
-                continue
-            columns = connection.execute(f"PRAGMA table_info({table})").fetchall()
-            references = connection.execute(f"PRAGMA foreign_key_list({table})").fetchall()
-            keys = {"id", "number", *(row[3] for row in references)}
-            for row in (1, 2):
-                values = {
-                    name: literal(engine, name, kind, row + (name not in keys) * value_of(name))
-                    for _, name, kind, required, _, key in columns
-                    if (table, name) not in GENERATED and (row == 1 or required or key)
-                }
-                names, literals = ", ".join(values), ", ".join(values.values())
-                yield f"INSERT INTO {table} ({names}) VALUES ({literals})"
+    for table, columns in tables_of(earlier("sqlite", version)).items():
+        for row in (1, 2):
+            values = {
+                each.name: literal(engine, each.name, each.kind, row + own_value_of(each))
+                for each in columns
+                if (table, each.name) not in GENERATED
+                and (row == 1 or each.required or each.is_key)
+            }
+            names, literals = ", ".join(values), ", ".join(values.values())
+            yield f"INSERT INTO {table} ({names}) VALUES ({literals})"
     yield FULL_TEXT[engine]
+
+
+def own_value_of(column: Column) -> int:
+    """Return a value by which a column differs from others; keys are equal."""
+    is_key = column.name in ("id", "number") or column.foreign_key
+    return 0 if is_key else value_of(column.name)
 
 
 def value_of(column: str) -> int:
