@@ -1,11 +1,17 @@
 """The features of the service: the one list of them, and how they stand on each other."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from octavo.access.ports import Clock
-from octavo.actors.jobs.housekeeping import BlobCollectionJob, RetentionJob, SweepingJob, removal
+from octavo.actors.jobs.housekeeping import (
+    BlobCollectionJob,
+    RetentionJob,
+    RetentionStep,
+    SweepingJob,
+    removal,
+)
 from octavo.actors.jobs.indexing import IndexingJob, renew_damaged
 from octavo.features.accounts import feature as accounts
 from octavo.features.administration import feature as administration
@@ -119,16 +125,20 @@ def build_features(
     return Features(parts, people, notes_and_images, found, published)
 
 
-def retention_job(store: Store, now: Clock, settings: Settings) -> RetentionJob:
-    """Return the job that removes expired rows of the kernel and of all features."""
-    steps = (
+def retention_steps(settings: Settings) -> Sequence[RetentionStep]:
+    """Return what removes expired rows of the kernel and of all features; in any order."""
+    return (
         removal(expire_receipts, RECEIPT_DAYS),
         removal(expire_marks, MARK_DAYS),
         removal(audit.expire, settings.audit_days),
         removal(lambda _: audit.expire_refusals()),
         *(step for feature in FEATURES for step in feature.retention(settings)),
     )
-    return RetentionJob(store, now=now, steps=steps)
+
+
+def retention_job(store: Store, now: Clock, settings: Settings) -> RetentionJob:
+    """Return the job that removes expired rows."""
+    return RetentionJob(store, now=now, steps=retention_steps(settings))
 
 
 def indexing_job(store: Store) -> IndexingJob:

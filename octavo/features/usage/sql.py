@@ -227,7 +227,7 @@ def room_for_part(workspace_id: WorkspaceId, import_id: str, number: int) -> Scr
 def expire(before: Month, written_before: int) -> Script[bool]:
     """Delete some counts of months before ``before``; return whether there may be more.
 
-    Also forget the processes that have added nothing since ``written_before`` (ms).
+    Also forget some processes that have added nothing since ``written_before`` (ms).
     """
 
     async def delete_counts(transaction: Transaction) -> bool:
@@ -238,7 +238,12 @@ def expire(before: Month, written_before: int) -> Script[bool]:
             MAX_ROWS,
         )
         await transaction.execute("DELETE FROM installation_usage WHERE month < $1", before)
-        await transaction.execute("DELETE FROM usage_writers WHERE written_at < $1", written_before)
-        return deleted == MAX_ROWS
+        forgotten = await transaction.execute(
+            "DELETE FROM usage_writers WHERE id IN"
+            " (SELECT id FROM usage_writers WHERE written_at < $1 LIMIT $2)",
+            written_before,
+            MAX_ROWS,
+        )
+        return MAX_ROWS in (deleted, forgotten)
 
     return delete_counts
