@@ -17,6 +17,7 @@ from octavo.actors.jobs.housekeeping import BlobCollectionJob, RetentionStep
 from octavo.actors.notice_hub import NoticeHub
 from octavo.control.serving import Commands
 from octavo.http import contract
+from octavo.http.pages.menus import MenuEntry
 from octavo.settings import Settings
 from octavo.store import Script, Store
 from octavo.store.blobs import BlobStore, Staging
@@ -110,6 +111,7 @@ class Feature:
         sweeps: return scripts that erase more of what was deleted, and return whether more is left.
         expired_blobs: return scripts for a time in Unix milliseconds; each removes what has expired
             and refers to blobs, and returns whether more is left.
+        menu: its entries in the menus of the pages.
     """
 
     name: str
@@ -118,6 +120,7 @@ class Feature:
     retention: Callable[[Settings], Sequence[RetentionStep]] = no_retention
     sweeps: Sequence[Callable[[], Script[bool]]] = ()
     expired_blobs: Sequence[Callable[[int], Script[bool]]] = ()
+    menu: Sequence[MenuEntry] = ()
 
 
 def worker(

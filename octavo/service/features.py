@@ -32,6 +32,7 @@ from octavo.features.search import feature as search
 from octavo.features.sync import feature as sync
 from octavo.features.usage import feature as usage
 from octavo.http import contract
+from octavo.http.pages.menus import in_order
 from octavo.kernel import Feature, Kernel, Parts
 from octavo.settings import Settings
 from octavo.store import Store
@@ -65,6 +66,9 @@ LISTENERS = combined(feature.listeners for feature in FEATURES)
 """What all features do in the transactions of others."""
 
 INDEXES = tuple(index for feature in FEATURES for index in feature.indexes)
+
+MENU = in_order(entry for feature in FEATURES for entry in feature.menu)
+"""The entries of the menus of the pages."""
 
 
 class Features(NamedTuple):

@@ -24,6 +24,7 @@ from octavo.features.legal.feature import Legal
 from octavo.features.mail.feature import Mail
 from octavo.features.usage.feature import Usage
 from octavo.http import contract
+from octavo.http.pages.menus import MenuEntry, signed_in, signed_out
 from octavo.kernel import Feature, Kernel, Parts, worker
 from octavo.settings import Settings
 
@@ -38,6 +39,16 @@ def session_life(settings: Settings) -> SessionLife:
 
 FEATURE = Feature(
     "accounts",
+    menu=[
+        MenuEntry("site", "Account", "/account", 20, signed_in),
+        MenuEntry("site", "Sign in", "/sign-in", 40, signed_out),
+        MenuEntry("account", "You", "/account", 10),
+        MenuEntry("account", "Password", "/account/password", 20),
+        MenuEntry("account", "Browsers", "/account/sessions", 30),
+        MenuEntry("account", "Keys", "/account/keys", 40),
+        MenuEntry("account", "Terms", "/account/consent", 60, lambda viewer: viewer.legal),
+        MenuEntry("account", "Removal", "/account/removal", 70),
+    ],
     retention=lambda settings: [
         removal(lambda now: expire_sessions(*session_life(settings).alive_since(now))),
         removal(portal_tokens.expire),

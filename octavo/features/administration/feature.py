@@ -21,13 +21,23 @@ from octavo.features.administration.api.operator import OperatorOperations
 from octavo.features.members.feature import Membership
 from octavo.features.members.registration import Installation
 from octavo.features.usage.feature import Usage
+from octavo.http.pages.menus import MenuEntry, administrators
 from octavo.kernel import Feature, Kernel, Parts
 from octavo.store import StoreError
 
 if TYPE_CHECKING:
     from octavo.http.pages.page_registry import PageRegistry
 
-FEATURE = Feature("administration")
+FEATURE = Feature(
+    "administration",
+    menu=[
+        MenuEntry("site", "Administration", "/administration", 30, administrators),
+        MenuEntry("administration", "Accounts", "/administration/accounts", 10),
+        MenuEntry("administration", "Invitations", "/administration/invitations", 20),
+        MenuEntry("administration", "Installation", "/administration/installation", 30),
+        MenuEntry("administration", "Audit", "/administration/audit", 50),
+    ],
+)
 
 
 def administration_feature(

@@ -20,6 +20,7 @@ from octavo.features.history.sql import restorations
 from octavo.features.history.sql.history_pruning import FIRST, FileKey, files_to_prune, prune_file
 from octavo.features.history.undo import ProgramUndo
 from octavo.features.usage.feature import Usage
+from octavo.http.pages.menus import WORKSPACE, MenuEntry
 from octavo.kernel import Feature, Kernel, Parts, worker
 from octavo.settings import Settings
 from octavo.store import Store
@@ -65,9 +66,22 @@ def retention_of(settings: Settings) -> Retention:
     )
 
 
+PROGRAMS = f"{WORKSPACE}/programs"
+
 FEATURE = Feature(
     "history",
     listeners=Listeners(workspace_sweeping=[rows_of("restorations", "id")]),
+    menu=[
+        # What programs changed can be undone after the endpoint was switched off, too.
+        MenuEntry(
+            "workspace",
+            "Programs",
+            PROGRAMS,
+            50,
+            lambda viewer: viewer.mcp or viewer.path.endswith("/programs"),
+        ),
+        MenuEntry("notes", "Programs", PROGRAMS, 80, lambda viewer: viewer.mcp),
+    ],
     retention=lambda settings: [
         removal(restorations.expire, RECEIPT_DAYS),
         pruning(retention_of(settings)),

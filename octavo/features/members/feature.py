@@ -16,6 +16,7 @@ from octavo.features.members.members import Members
 from octavo.features.members.registration import Registration
 from octavo.features.members.rules import Prerequisites, RegistrationPolicy
 from octavo.features.members.sql import invitations
+from octavo.http.pages.menus import WORKSPACE, MenuEntry, members_with, signed_in
 from octavo.kernel import Feature, Kernel, Parts
 from octavo.settings import Settings
 
@@ -25,7 +26,19 @@ if TYPE_CHECKING:
 INVITATION_DAYS = 90
 """Days that an invitation is kept after it was used or revoked or has expired."""
 
-FEATURE = Feature("members", retention=lambda _: [removal(invitations.expire, INVITATION_DAYS)])
+FEATURE = Feature(
+    "members",
+    retention=lambda _: [removal(invitations.expire, INVITATION_DAYS)],
+    menu=[
+        MenuEntry("site", "Workspaces", "/workspaces", 10, signed_in),
+        MenuEntry("workspace", "Members", f"{WORKSPACE}/members", 20),
+        MenuEntry(
+            "workspace", "Invitations", f"{WORKSPACE}/invitations", 30, members_with("manage")
+        ),
+        MenuEntry("workspace", "Settings", f"{WORKSPACE}/settings", 60),
+        MenuEntry("notes", "Members and settings", f"{WORKSPACE}/members", 90),
+    ],
+)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from octavo.features.oauth.api.connections import ConnectionOperations
 from octavo.features.oauth.api.oauth import OAuthOperations
 from octavo.features.oauth.sql import oauth_clients, oauth_grants
 from octavo.http.lazy import LazyValue
+from octavo.http.pages.menus import MenuEntry
 from octavo.kernel import Feature, Kernel, Parts
 from octavo.store.transaction import Listeners, Transaction
 
@@ -37,6 +38,7 @@ async def _revoke_grants(transaction: Transaction, account_id: AccountId) -> Non
 FEATURE = Feature(
     "oauth",
     listeners=Listeners(access_ended=[_revoke_grants]),
+    menu=[MenuEntry("account", "Programs", "/account/connections", 50, lambda viewer: viewer.mcp)],
     retention=lambda _: [
         removal(oauth_grants.expire),
         removal(oauth_clients.expire, UNUSED_CLIENT_DAYS),

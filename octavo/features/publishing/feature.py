@@ -27,6 +27,7 @@ from octavo.features.publishing.views import PublishedPages
 from octavo.features.publishing.workspace_map import WorkspaceMaps
 from octavo.features.usage.feature import Usage
 from octavo.http.lazy import LazyValue
+from octavo.http.pages.menus import WORKSPACE, MenuEntry, members_with
 from octavo.kernel import Feature, Kernel, Parts, worker
 from octavo.store.transaction import Listeners
 
@@ -36,12 +37,19 @@ if TYPE_CHECKING:
 LINK_DAYS = 90
 """Days that a published link is kept after it was revoked or has expired."""
 
+LINKS = f"{WORKSPACE}/links"
+
 FEATURE = Feature(
     "publishing",
     listeners=Listeners(
         committing=[follow_folders], account_removing=[publications.forget_creator]
     ),
     retention=lambda _: [removal(publications.expire, LINK_DAYS)],
+    menu=[
+        MenuEntry("administration", "Reports", "/administration/reports", 40),
+        MenuEntry("workspace", "Published links", LINKS, 40, members_with("manage")),
+        MenuEntry("notes", "Published links", LINKS, 70, members_with("manage")),
+    ],
 )
 
 

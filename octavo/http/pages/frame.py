@@ -14,6 +14,7 @@ from antechamber.asgi import Scope
 from babel import Locale
 from jinja2.runtime import Context
 from octavo_rules.problems import Header
+from octavo_rules.schemas import Workspace
 from quart import Response, g, request
 from quart_trio import QuartTrio
 
@@ -21,6 +22,7 @@ from octavo.access.ports import Clock
 from octavo.features.accounts.api.account import AccountSchema
 from octavo.features.accounts.pages.usage import advised
 from octavo.http.pages.localized import When, device_name, number, preferred_locale, size, when
+from octavo.http.pages.menus import MenuEntry, MenuLink, Place, Viewer, links_of
 from octavo.http.pages.responses import cleared_message, has_message, message_of
 from octavo.model.workspace import grants, may_change_role
 
@@ -60,8 +62,11 @@ def forget_pages(environment: jinja2.Environment) -> None:
     environment.context_class = _Context
 
 
-def add_frame(app: QuartTrio, now: Clock) -> None:
-    """Provide the names that the templates use; ``now`` is in seconds of Unix time."""
+def add_frame(app: QuartTrio, now: Clock, entries: Sequence[MenuEntry]) -> None:
+    """Provide the names that the templates use.
+
+    ``now`` is in seconds of Unix time, ``entries`` are those of all menus, in order.
+    """
 
     @app.context_processor
     async def provide() -> dict[str, object]:
@@ -100,7 +105,21 @@ def add_frame(app: QuartTrio, now: Clock) -> None:
     def is_past(time: datetime) -> bool:
         return time.timestamp() <= now()
 
+    @jinja2.pass_context
+    def menu(context: Context, place: Place) -> list[MenuLink]:
+        account: AccountSchema | None = context.get("account")
+        workspace: Workspace | None = context.get("workspace")
+        viewer = Viewer(
+            None if account is None else account.role,
+            None if workspace is None else workspace.role,
+            context.get("tab", ""),
+            mcp=context["mcp"],
+            legal=bool(context["legal_links"]),
+        )
+        return links_of(entries, place, viewer, "" if workspace is None else workspace.id)
+
     app.jinja_env.globals.update(
+        menu=menu,
         when=shown_when,
         size=shown_size,
         number=shown_number,

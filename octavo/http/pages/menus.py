@@ -1,0 +1,111 @@
+"""The menus of the pages: entries that features add, in their order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from octavo.model.workspace import Right, Role, grants
+
+Place = Literal["site", "account", "administration", "workspace", "notes"]
+"""The bar of every page, the tabs of an account, of the administration and of a workspace, and what
+stands below the tree of its notes."""
+
+
+WORKSPACE = "/workspaces/{workspace}"
+"""The path of a workspace in an entry; its id replaces the braces."""
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Who sees a menu, and where.
+
+    Attributes:
+        account_role: that of the account; None for a stranger.
+        role: that of the account in the workspace; None outside of one.
+        path: the path of the page, or of the one that its tab leads to.
+        mcp: whether the MCP endpoint is on.
+        legal: whether there are legal documents.
+    """
+
+    account_role: str | None
+    role: Role | None
+    path: str
+    mcp: bool
+    legal: bool
+
+
+def everybody(_: Viewer) -> bool:
+    """Show an entry to all who see the menu."""
+    return True
+
+
+def signed_out(viewer: Viewer) -> bool:
+    """Show an entry to people who are not signed in."""
+    return viewer.account_role is None
+
+
+def signed_in(viewer: Viewer) -> bool:
+    """Show an entry to people who are signed in."""
+    return viewer.account_role is not None
+
+
+def administrators(viewer: Viewer) -> bool:
+    """Show an entry to administrators of the installation."""
+    return viewer.account_role == "administrator"
+
+
+def members_with(right: Right) -> Callable[[Viewer], bool]:
+    """Show an entry to members of the workspace who have a right."""
+    return lambda viewer: viewer.role is not None and grants(viewer.role, right)
+
+
+@dataclass(frozen=True, slots=True)
+class MenuEntry:
+    """An entry of a menu.
+
+    Attributes:
+        place: the menu.
+        path: where it leads; see `WORKSPACE`.
+        order: entries stand in the order of these; no two of a menu have the same.
+        shown_to: returns whether somebody sees it.
+        access_key: the key that opens it.
+    """
+
+    place: Place
+    label: str
+    path: str
+    order: int
+    shown_to: Callable[[Viewer], bool] = everybody
+    access_key: str = ""
+
+
+class MenuLink(NamedTuple):
+    """An entry as somebody sees it."""
+
+    path: str
+    label: str
+    access_key: str
+
+
+def in_order(entries: Iterable[MenuEntry]) -> tuple[MenuEntry, ...]:
+    """Return entries in their order; raise ValueError if two have the same place and order."""
+    found = sorted(entries, key=lambda each: each.order)
+    for (place, order), count in Counter((each.place, each.order) for each in found).items():
+        if count > 1:
+            labels = [each.label for each in found if (each.place, each.order) == (place, order)]
+            raise ValueError(f"menu {place}: {labels} have the same order, {order}")
+    return tuple(found)
+
+
+def links_of(
+    menu: Sequence[MenuEntry], place: Place, viewer: Viewer, workspace_id: str
+) -> list[MenuLink]:
+    """Return the entries of a place that somebody sees."""
+    return [
+        MenuLink(each.path.replace("{workspace}", workspace_id), each.label, each.access_key)
+        for each in menu
+        if each.place == place and each.shown_to(viewer)
+    ]
