@@ -29,7 +29,6 @@ from octavo.http.pages.forms import FormConnection, FormStamps
 from octavo.http.pages.frame import add_frame, for_everybody, forget_pages
 from octavo.http.pages.localized import accepts_gzip
 from octavo.http.pages.long_texts import add_long_texts
-from octavo.http.pages.menus import MenuEntry
 from octavo.http.pages.page_registry import PageRegistry
 from octavo.http.pages.reference import reference, spans
 from octavo.http.pages.refusals import as_problem, refusal
@@ -45,7 +44,8 @@ from octavo.http.pages.responses import (
 from octavo.http.pages.static_files import StaticFile, page_files
 from octavo.kernel import AddPages
 from octavo.model.etag import parse_entity_tags
-from octavo.templates import FOLDER
+from octavo.service.features import FEATURES, MENU
+from octavo.templates import FOLDER, loader_of
 
 FOREVER = "public, max-age=31536000, immutable"
 """The ``cache-control`` of a file whose path contains a digest of its content (RFC 8246)."""
@@ -115,7 +115,6 @@ def pages(
     sends_mail: bool = False,
     mcp: bool = False,
     features: Iterable[AddPages] = (),
-    menu: Sequence[MenuEntry] = (),
     perform: contract.Perform,
     now: Clock,
     new_entropy: NewEntropy,
@@ -127,15 +126,16 @@ def pages(
     at `API_REFERENCE`. Each of ``problems`` gets a page below ``/problems/``, which the ``type`` of
     a problem links to. ``public_url`` is the address of the installation, without a trailing slash.
     People accept the documents ``legal``; ``sends_mail`` is whether the installation can send
-    messages, ``mcp`` whether programs can be connected. Each of ``features`` adds its pages;
-    ``menu`` are the entries of the menus, in order. ``perform`` performs operations of the API.
+    messages, ``mcp`` whether programs can be connected. Each of ``features`` adds its pages.
+    ``perform`` performs operations of the API.
     ``now`` is the clock, in seconds of Unix time; ``new_entropy`` returns the entropy of hidden
     fields, and ``stamps`` makes those of forms with a long text.
     The application must receive the lifespan before its first request. The header
     ``x-request-id``, set by the forwarding application, identifies a request in the log. A handler
     that fails is logged once and gets a 500.
     """
-    app = _Pages(__name__, root_path=str(FOLDER), template_folder=str(FOLDER), static_folder=None)
+    app = _Pages(__name__, root_path=str(FOLDER), static_folder=None)
+    app.jinja_loader = loader_of(feature.name for feature in FEATURES)
     app.config.update(
         # A slower response would be truncated but look complete. The server enforces deadlines, and
         # closes the connection at them.
@@ -167,7 +167,7 @@ def pages(
         api_page = "".join(pieces).encode()
         packed_api_page = await trio.to_thread.run_sync(gzip.compress, api_page)
 
-    add_frame(app, now, menu)
+    add_frame(app, now, MENU)
     add_long_texts(app, new_entropy)
     site = PageRegistry(app, perform, public_url=public_url, new_entropy=new_entropy, stamps=stamps)
     for add_pages in features:

@@ -17,7 +17,6 @@ from octavo.http.lazy import LazyApplication, LazyValue
 from octavo.http.pages import API_REFERENCE
 from octavo.http.refusals import problem_of
 from octavo.service.components import Service
-from octavo.service.features import MENU
 from octavo.service.health import Readiness, ServiceOperations
 from octavo.service.registry import ContractOperations, contract_document, explained_problems
 from octavo.store.fair_turns import working_for
@@ -96,7 +95,6 @@ def _pages(
         sends_mail=bool(kernel.settings.smtp_host),
         mcp=kernel.settings.mcp,
         features=[each.pages for each in features.parts if each.pages is not None],
-        menu=MENU,
         perform=perform,
         now=now,
         new_entropy=new_entropy,

@@ -32,7 +32,6 @@ from octavo.http.pages.forms import FormStamps
 from octavo.kernel import AddPages
 from octavo.model.access.account import Role
 from octavo.model.usage import NO_LIMITS, NOTHING, InstallationUsage, Month
-from octavo.service.features import MENU
 from octavo.service.health import ServiceOperations
 from octavo.service.pages import pages
 from octavo.store import StoreUnavailable
@@ -369,7 +368,6 @@ class Installation:
             sends_mail=sends_mail,
             mcp=mcp,
             features=self._features(portal, mcp=mcp),
-            menu=MENU,
             perform=users.application.perform,
             now=users.identity.sources.now,
             new_entropy=users.identity.sources.new_entropy,

@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.request import urlopen
+from zipfile import ZipFile
 
 import pytest
 
@@ -140,3 +141,17 @@ def served(wheels: Path, tmp_path: Path) -> Iterator[str]:
 def test_service_serves(served: str) -> None:
     with urlopen(f"{served}/api/health") as response:
         assert json.load(response)["status"] == "alive"
+    with urlopen(f"{served}/sign-in") as response:
+        assert b"<h1>Sign in" in response.read()
+
+
+def test_wheel_has_all_files_of_the_package(wheels: Path) -> None:
+    [wheel] = wheels.glob("octavo-*.whl")
+    files = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "octavo").rglob("*.*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
+    assert "octavo/features/accounts/templates/keys.html" in files
+    with ZipFile(wheel) as archive:
+        assert files <= {*archive.namelist()}

@@ -23,10 +23,11 @@ from octavo.http.contract.prepared_response import PAGE_HEADERS
 from octavo.http.pages.kept_forms import Resubmissions
 from octavo.http.pages.static_files import shortened, static_file, style_sheet
 from octavo.model.usage import DownloadLimitReached
+from octavo.service.features import FEATURES
 from octavo.service.health import ServiceOperations
 from octavo.service.pages import FOREVER, pages
 from octavo.service.registry import contract_document
-from octavo.templates import FOLDER, ICON, STYLE_SHEET
+from octavo.templates import FOLDER, ICON, STYLE_SHEET, folder_of
 from tests.fakes.example_contract import ShelfOperations
 from tests.fakes.page_reader import form_stamps, no_entropy, no_time, nobody
 
@@ -228,13 +229,25 @@ def test_style_sheet_is_shortened_without_a_change_of_meaning() -> None:
 def test_style_sheet_has_every_class_of_the_templates() -> None:
     used = {
         name
-        for template in FOLDER.rglob("*.html")
+        for folder in (FOLDER, *(folder_of(feature.name) for feature in FEATURES))
+        for template in folder.rglob("*.html")
         for names in re.findall(r'class="([a-z -]+)"', template.read_text())
         for name in names.split()
     }
     known = set(re.findall(r"\.([a-z-]+)", STYLE_SHEET.read_text()))
     assert used - known == set()
     assert {"card", "button", "message"} <= used
+
+
+def test_templates_of_features_are_found_by_their_names() -> None:
+    environment = make().jinja_env
+    names = {
+        f"{feature.name}/{template.relative_to(folder_of(feature.name)).as_posix()}"
+        for feature in FEATURES
+        for template in folder_of(feature.name).rglob("*.html")
+    }
+    assert {"accounts/keys.html", "publishing/published/note.html"} < names
+    assert names <= {*environment.list_templates()}
 
 
 def test_icon_is_small_and_has_no_script() -> None:

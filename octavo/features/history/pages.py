@@ -45,7 +45,7 @@ def add_program_pages(site: PageRegistry, now: Clock) -> None:
     async def show_programs(visitor: Visitor, workspace_id: str) -> Response:
         workspace = await workspace_of(visitor, workspace_id)
         page = await _programs(visitor, workspace_id)
-        return await show("workspaces/programs.html", workspace=workspace, programs=page.items)
+        return await show("history/programs.html", workspace=workspace, programs=page.items)
 
     @site.page(f"{_RULE}/undo")
     async def show_undo(visitor: Visitor, workspace_id: str) -> Response:
@@ -93,7 +93,7 @@ async def _undo(
     except Problem as problem:
         trouble = trouble or form_errors_of(problem)
     return await show(
-        "workspaces/undo.html",
+        "history/undo.html",
         trouble=trouble,
         workspace=workspace,
         program=program,

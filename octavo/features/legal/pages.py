@@ -14,7 +14,7 @@ from octavo.http.pages.frame import for_everybody
 from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import CONSENT, inside, redirect, show
 from octavo.http.pages.static_files import page_files
-from octavo.templates import FOLDER
+from octavo.templates import loader_of
 
 _HEADINGS: Mapping[DocumentName, str] = {"terms": "Terms", "privacy": "Privacy notice"}
 
@@ -27,10 +27,9 @@ def legal_pages(
     ``legal`` are the documents in force, which each page links to; ``public_url`` is the address of
     the installation, without a trailing slash.
     """
-    loader = jinja2.FileSystemLoader(FOLDER)
-    environment = jinja2.Environment(loader=loader, autoescape=True)
+    environment = jinja2.Environment(loader=loader_of(["legal"]), autoescape=True)
     environment.globals.update(page_files(public_url, legal.links).variables)
-    template = environment.get_template("legal.html")
+    template = environment.get_template("legal/legal.html")
     return {
         name: _page(template.render(for_everybody(), heading=_HEADINGS[name], html=html))
         for name, html in documents.items()
@@ -83,5 +82,5 @@ async def _documents(
     required: RequiredDocuments, following: str, trouble: FormErrors | None = None
 ) -> Response:
     return await show(
-        "consent.html", trouble=trouble, documents=required, given={"next": following}
+        "legal/consent.html", trouble=trouble, documents=required, given={"next": following}
     )

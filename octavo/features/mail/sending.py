@@ -19,7 +19,7 @@ from octavo.model.access.rate import Rate
 from octavo.settings import Settings
 from octavo.settings.addresses import Sender
 from octavo.store import Store
-from octavo.templates import FOLDER
+from octavo.templates import folder_of
 
 # Every server relays lines of ASCII.
 _POLICY = SMTP.clone(cte_type="7bit")
@@ -41,7 +41,7 @@ class Composer:
         self._public_url = public_url
         self._host = urlsplit(public_url).netloc
         self._templates = Environment(
-            loader=FileSystemLoader(FOLDER / "mail"),
+            loader=FileSystemLoader(folder_of("mail")),
             autoescape=select_autoescape(("html",)),
             undefined=StrictUndefined,
             trim_blocks=True,

@@ -75,7 +75,7 @@ def add_connection_pages(site: PageRegistry) -> None:
         # A program that nobody trusts gets nobody by a redirect (RFC 9700 section 4.11.2).
         asked = await visitor.api.get(AccessRequest, _REQUESTS, **_parameters(visitor))
         return await show(
-            "access_refused.html",
+            "oauth/access_refused.html",
             name=asked.name,
             address=decided.redirect,
             target=asked.redirect_host,
@@ -86,7 +86,7 @@ def add_connection_pages(site: PageRegistry) -> None:
         found = await visitor.api.get(ConnectionList, _CONNECTIONS_API)
         names = {each.id: each.name for each in await _workspaces(visitor)}
         return await show(
-            "account/connections.html",
+            "oauth/connections.html",
             connections=found.items,
             workspace_names=names,
             mcp_address=f"{site.public_url}/mcp",
@@ -123,7 +123,7 @@ async def _ask(visitor: Visitor, trouble: FormErrors | None = None) -> Response:
     asked = await visitor.api.get(AccessRequest, _REQUESTS, **parameters)
     given = visitor.given or {"workspaces": "all", "days": _USUAL_DAYS}
     response = await show(
-        "authorize.html",
+        "oauth/authorize.html",
         trouble=trouble,
         asked=asked,
         workspaces=await _workspaces(visitor),

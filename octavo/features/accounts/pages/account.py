@@ -29,7 +29,7 @@ def add_account_pages(site: PageRegistry, usage: ReadUsage) -> None:
     async def account_page(visitor: Visitor, trouble: FormErrors | None = None) -> Response:
         account = visitor.account
         return await show(
-            "account/account.html",
+            "accounts/account.html",
             trouble=trouble,
             given=visitor.given,
             shares=list(used_shares(account.usage, account.limit, account.controls)),
@@ -67,7 +67,7 @@ def add_account_pages(site: PageRegistry, usage: ReadUsage) -> None:
 
     @site.page(_PASSWORD)
     async def show_password(visitor: Visitor) -> Response:
-        return await show("account/password.html", given={"end": "on"})
+        return await show("accounts/password.html", given={"end": "on"})
 
     @site.form(_PASSWORD)
     async def change_password(visitor: Visitor) -> Response:
@@ -85,18 +85,18 @@ def add_account_pages(site: PageRegistry, usage: ReadUsage) -> None:
             trouble = form_errors_of(problem)
         else:
             return redirect("/account", "password-changed")
-        return await show("account/password.html", trouble=trouble, given=given)
+        return await show("accounts/password.html", trouble=trouble, given=given)
 
     @site.page("/account/consent")
     async def show_consent(visitor: Visitor) -> Response:
         consent = visitor.account.consent
         if consent.accepted is None and consent.required is None:
             return redirect("/account")
-        return await show("account/consent.html")
+        return await show("accounts/consent.html")
 
     @site.page(_REMOVAL, before_consent=True)
     async def show_removal(visitor: Visitor) -> Response:
-        return await show("account/removal.html")
+        return await show("accounts/removal.html")
 
     @site.form(_REMOVAL)
     async def remove(visitor: Visitor) -> Response:
@@ -109,7 +109,7 @@ def add_account_pages(site: PageRegistry, usage: ReadUsage) -> None:
             trouble = form_errors_of(problem)
         else:
             return redirect("/", "account-removed", performed.headers)
-        return await show("account/removal.html", trouble=trouble)
+        return await show("accounts/removal.html", trouble=trouble)
 
 
 def _wrong_password(problem: Problem, field: str) -> FormErrors:
@@ -149,4 +149,4 @@ def add_portal_page(site: PageRegistry, portal: Mapping[str, str]) -> None:
         opened = await visitor.api.send(PortalOpened, "POST", "/api/account/portal", body)
         # A redirect of a form to another origin would be blocked: the policy is form-action 'self'.
         host = urlsplit(opened.address).netloc
-        return await show("account/portal.html", address=opened.address, host=host)
+        return await show("accounts/portal.html", address=opened.address, host=host)

@@ -68,7 +68,7 @@ def add_session_pages(site: PageRegistry) -> None:
     @site.page(_SESSIONS)
     async def show_sessions(visitor: Visitor) -> Response:
         page = await visitor.api.get(SessionList, "/api/account/sessions", **visitor.page)
-        return await show("account/sessions.html", page=page)
+        return await show("accounts/sessions.html", page=page)
 
     @site.form(f"{_SESSIONS}/<uuid:session_id>/end")
     async def end(visitor: Visitor, session_id: str) -> Response:
@@ -104,7 +104,7 @@ def add_key_pages(site: PageRegistry, now: Clock) -> None:
             key = await visitor.api.send(ApiKeyCreated, "POST", "/api/account/keys", body)
         except Problem as problem:
             return await _keys(visitor, form_errors_of(problem, _NAMES))
-        return await show("account/key_created.html", key=key)
+        return await show("accounts/key_created.html", key=key)
 
     @site.page(f"{_KEYS}/<uuid:key_id>/revoke")
     async def ask(visitor: Visitor, key_id: str) -> Response:
@@ -158,7 +158,7 @@ async def _keys(visitor: Visitor, trouble: FormErrors | None = None) -> Response
     workspaces = await visitor.api.get(WorkspaceList, LIST, limit=str(MAX_CHOSEN))
     names = {each.id: each.name for each in workspaces.items}
     return await show(
-        "account/keys.html",
+        "accounts/keys.html",
         trouble=trouble,
         rows=[_row(each, names) for each in keys.items],
         maximum=MAX_KEYS,

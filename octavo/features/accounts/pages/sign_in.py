@@ -26,7 +26,7 @@ def add_password_reset_pages(site: PageRegistry, opens: ResetOpens) -> None:
 
     @site.page(FORGOTTEN, Audience.ANYBODY)
     async def show_request(visitor: Visitor) -> Response:
-        return await show("forgot_password.html", given={})
+        return await show("accounts/forgot_password.html", given={})
 
     @site.form(FORGOTTEN, Audience.ANYBODY, once=True)
     async def request_link(visitor: Visitor) -> Response:
@@ -36,8 +36,8 @@ def add_password_reset_pages(site: PageRegistry, opens: ResetOpens) -> None:
             await visitor.api.call("POST", path, {"email": address})
         except Problem as problem:
             trouble = form_errors_of(problem, {"email": "address"})
-            return await show("forgot_password.html", trouble=trouble, given=visitor.given)
-        return await show("forgot_password.html", given={}, sent=address)
+            return await show("accounts/forgot_password.html", trouble=trouble, given=visitor.given)
+        return await show("accounts/forgot_password.html", given={}, sent=address)
 
     @site.page(RESET, Audience.ANYBODY)
     async def show_form(visitor: Visitor) -> Response:
@@ -45,8 +45,8 @@ def add_password_reset_pages(site: PageRegistry, opens: ResetOpens) -> None:
         with failures_as_problems():
             opened = await opens(token)
         if not opened:
-            return await show("reset_closed.html", status=404)
-        return await show("reset_password.html", token=token)
+            return await show("accounts/reset_closed.html", status=404)
+        return await show("accounts/reset_password.html", token=token)
 
     @site.form(RESET, Audience.ANYBODY)
     async def reset(visitor: Visitor) -> Response:
@@ -56,9 +56,11 @@ def add_password_reset_pages(site: PageRegistry, opens: ResetOpens) -> None:
         try:
             await visitor.api.call("POST", "/api/auth/reset-password", body)
         except InvalidResetToken as problem:
-            return await show("reset_closed.html", status=problem.status)
+            return await show("accounts/reset_closed.html", status=problem.status)
         except Problem as problem:
-            return await show("reset_password.html", trouble=form_errors_of(problem), token=token)
+            return await show(
+                "accounts/reset_password.html", trouble=form_errors_of(problem), token=token
+            )
         return redirect(SIGN_IN, "password-reset")
 
 
@@ -76,7 +78,7 @@ def add_sign_in_pages(site: PageRegistry) -> None:
     async def form(given: Mapping[str, str], trouble: FormErrors | None = None) -> Response:
         open_to_all = await site.registration_is_open()
         return await show(
-            "sign_in.html", trouble=trouble, given=given, open_registration=open_to_all
+            "accounts/sign_in.html", trouble=trouble, given=given, open_registration=open_to_all
         )
 
     @site.page(SIGN_IN, Audience.ANYBODY)
@@ -128,7 +130,7 @@ def add_sign_in_pages(site: PageRegistry) -> None:
     async def ask(visitor: Visitor) -> Response:
         if visitor.signed_in is None:
             return redirect("/")
-        return await show("sign_out.html")
+        return await show("accounts/sign_out.html")
 
     @site.form("/sign-out", Audience.ANYBODY)
     async def sign_out(visitor: Visitor) -> Response:

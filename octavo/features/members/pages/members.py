@@ -77,7 +77,7 @@ async def _list(visitor: Visitor, trouble: FormErrors | None = None) -> Response
     if visitor.account.state == "locked":
         exportable = {each.id for each in page.items if await _exportable(visitor, each)}
     return await show(
-        "workspaces/list.html",
+        "members/list.html",
         trouble=trouble,
         page=page,
         given=visitor.given,
@@ -101,7 +101,7 @@ async def _settings(
     visitor: Visitor, workspace: Workspace, trouble: FormErrors | None = None
 ) -> Response:
     given = visitor.given or {"name": workspace.name}
-    return await show("workspaces/settings.html", trouble=trouble, workspace=workspace, given=given)
+    return await show("members/settings.html", trouble=trouble, workspace=workspace, given=given)
 
 
 async def _deletion(
@@ -110,7 +110,7 @@ async def _deletion(
     given: object = None,
 ) -> Response:
     return await show(
-        "workspaces/delete.html", trouble=trouble, workspace=workspace, given=given or {}
+        "members/delete.html", trouble=trouble, workspace=workspace, given=given or {}
     )
 
 
@@ -144,7 +144,7 @@ def add_member_pages(site: PageRegistry) -> None:
         workspace = await workspace_of(visitor, workspace_id)
         page = await visitor.api.get(MemberList, f"{LIST}/{workspace_id}/members", **visitor.page)
         return await show(
-            "workspaces/members.html", workspace=workspace, page=page, roles_explained=ROLES
+            "members/members.html", workspace=workspace, page=page, roles_explained=ROLES
         )
 
     @site.page(f"{_RULE}/members/<uuid:account_id>/role")
@@ -161,7 +161,7 @@ def add_member_pages(site: PageRegistry) -> None:
                 if await _is_sole_owner(visitor, workspace):
                     trouble = form_errors_of(_LAST_OWNER())
                     return await _role(visitor, workspace_id, str(account_id), trouble)
-                return await show("workspaces/own_role.html", workspace=workspace, role=role)
+                return await show("members/own_role.html", workspace=workspace, role=role)
         body = {"role": role}
         try:
             await visitor.api.send(MemberSchema, "PATCH", path, body)
@@ -201,7 +201,7 @@ def add_member_pages(site: PageRegistry) -> None:
         except Problem as problem:
             return await _invitations(visitor, workspace_id, form_errors_of(problem))
         return await show(
-            "workspaces/invited.html",
+            "members/invited.html",
             workspace=await workspace_of(visitor, workspace_id),
             invitation=made,
         )
@@ -222,7 +222,7 @@ async def _role(
         raise Forbidden("You may not change the role of this member.")
     roles = grantable(workspace.role)
     return await show(
-        "workspaces/role.html",
+        "members/role.html",
         trouble=trouble,
         workspace=workspace,
         member=member,
@@ -242,7 +242,7 @@ async def _removal(
     own = account_id == visitor.account.id
     needed = own and await _is_sole_owner(visitor, workspace)
     return await show(
-        "workspaces/remove_member.html",
+        "members/remove_member.html",
         trouble=trouble,
         workspace=workspace,
         member=member,
@@ -287,7 +287,7 @@ async def _invitations(
     )
     roles = grantable(workspace.role)
     return await show(
-        "workspaces/invitations.html",
+        "members/invitations.html",
         trouble=trouble,
         workspace=workspace,
         page=page,

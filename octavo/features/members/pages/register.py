@@ -158,7 +158,9 @@ def add_register_pages(
     async def _join(visitor: Visitor, token: str, trouble: FormErrors | None = None) -> Response:
         invited = await _invited(token)
         member = None if invited is None else await _membership(visitor, invited.workspace_id)
-        return await show("join.html", trouble=trouble, token=token, invited=invited, member=member)
+        return await show(
+            "members/join.html", trouble=trouble, token=token, invited=invited, member=member
+        )
 
     async def _form(
         token: str, given: Mapping[str, str], trouble: FormErrors | None = None
@@ -166,7 +168,7 @@ def add_register_pages(
         here = f"{PATH}?invitation={quote(token, safe='')}" if token else PATH
         known = urlsplit(site.public_url).netloc
         return await show(
-            "register.html",
+            "members/register.html",
             trouble=trouble,
             given=given,
             action=here,
@@ -189,4 +191,4 @@ async def _membership(visitor: Visitor, workspace_id: str) -> Workspace | None:
 async def _closed(token: str) -> Response:
     """Return the page for an invitation that is not valid, or for none where one is needed."""
     closed = UNUSABLE if token else NO_INVITATION
-    return await show("register_closed.html", **closed._asdict())
+    return await show("members/register_closed.html", **closed._asdict())

@@ -2,6 +2,7 @@
 
 from functools import cache
 from hashlib import sha256
+from pathlib import Path
 from uuid import UUID
 
 from octavo_rules.identity import RANDOM_BYTES, uuid7
@@ -13,9 +14,8 @@ from octavo.features.notes.pages.frame import NotePages, writable
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.workspace_paths import LIST, path_of
-from octavo.templates import FOLDER
 
-_NOTES = FOLDER / "notes" / "example"
+_NOTES = Path(__file__).parent.parent / "example"
 _FIRST = "Welcome.md"
 _MILLISECONDS = 80
 """The bits of a UUID after its time."""

@@ -44,7 +44,7 @@ def add_report_pages(site: PageRegistry) -> None:
     async def show_reports(visitor: Visitor) -> Response:
         page = await visitor.api.get(LinkReportList, _API, **visitor.page)
         return await show(
-            "administration/reports.html",
+            "publishing/reports.html",
             page=page,
             reasons=REASONS,
             counts=Counter(each.publication_id for each in page.items),
@@ -187,7 +187,7 @@ def add_publication_pages(site: PageRegistry, now: Clock) -> None:
         workspace = await _managed(visitor, workspace_id)
         page = await visitor.api.get(PublishedLinkList, _api(workspace_id), **visitor.page)
         return await show(
-            "workspaces/links.html",
+            "publishing/links.html",
             workspace=workspace,
             page=page,
             live=[each for each in page.items if each.state == "live"],
@@ -218,7 +218,7 @@ def add_publication_pages(site: PageRegistry, now: Clock) -> None:
             trouble = replace(trouble, fields=_asked_again(visitor, trouble.fields))
             return await _form(visitor, workspace, trouble)
         return await show(
-            "workspaces/link_created.html",
+            "publishing/link_created.html",
             workspace=workspace,
             link=link,
             name_of=name_of,
@@ -293,7 +293,7 @@ async def _form(
     notes = [each.path for each in files.items if each.kind == "note"]
     fields = () if trouble is None else trouble.fields
     return await show(
-        "workspaces/link_form.html",
+        "publishing/link_form.html",
         trouble=trouble,
         workspace=workspace,
         given=visitor.given or _suggested(visitor.query),

@@ -21,13 +21,19 @@ from octavo.features.publishing.views import (
 )
 from octavo.http.pages.frame import for_everybody, forget_pages
 from octavo.http.pages.static_files import page_files
-from octavo.templates import FOLDER
+from octavo.templates import loader_of
 
 _MOST_OPEN = 100
 """Notes of a list whose folders are all open at first."""
 _MOST_NAMES = 4
 """Folders that the heading of a folder names."""
-_FRAMES = ("card.html", "page.html", "pieces.html", "published/card.html", "published/frame.html")
+_FRAMES = (
+    "card.html",
+    "page.html",
+    "pieces.html",
+    "publishing/published/card.html",
+    "publishing/published/frame.html",
+)
 """The templates that those of the pages extend and import."""
 
 
@@ -37,9 +43,8 @@ def published_pages(public_url: str, legal: LegalDocuments) -> PublishedPages:
     Each page is a pure function of its view, and links to the documents ``legal``. Everything that
     a page needs is loaded by then, which takes tens of milliseconds: call this in a thread.
     """
-    loader = jinja2.FileSystemLoader(FOLDER)
     environment = jinja2.Environment(
-        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True
+        loader=loader_of(["publishing"]), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     forget_pages(environment)
     environment.globals.update(page_files(public_url, legal.links).variables)
@@ -50,12 +55,12 @@ def published_pages(public_url: str, legal: LegalDocuments) -> PublishedPages:
 
 class _RenderedPages:
     def __init__(self, environment: jinja2.Environment) -> None:
-        self._note = environment.get_template("published/note.html")
-        self._folder = environment.get_template("published/folder.html")
-        self._closed = environment.get_template("published/closed.html")
-        self._report = environment.get_template("published/report.html")
-        self._reported = environment.get_template("published/reported.html")
-        self._refused = environment.get_template("published/refused.html")
+        self._note = environment.get_template("publishing/published/note.html")
+        self._folder = environment.get_template("publishing/published/folder.html")
+        self._closed = environment.get_template("publishing/published/closed.html")
+        self._report = environment.get_template("publishing/published/report.html")
+        self._reported = environment.get_template("publishing/published/reported.html")
+        self._refused = environment.get_template("publishing/published/refused.html")
         # What these extend and import would be compiled for the first reader, while all wait.
         for each in _FRAMES:
             environment.get_template(each)
