@@ -105,6 +105,7 @@ class Feature:
 
     Attributes:
         name: that of its folder.
+        operations: the classes whose methods declare its operations.
         listeners: what it does in the transactions of others.
         indexes: follow the commits; earlier ones are updated first.
         retention: returns what removes expired rows, with the settings; the order doesn't matter.
@@ -115,6 +116,7 @@ class Feature:
     """
 
     name: str
+    operations: Sequence[type] = ()
     listeners: Listeners = NO_LISTENERS
     indexes: Sequence[FileIndex[Any]] = ()
     retention: Callable[[Settings], Sequence[RetentionStep]] = no_retention

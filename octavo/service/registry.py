@@ -17,42 +17,8 @@ from octavo_rules.problems import (
     UnsupportedMediaType,
 )
 
-from octavo.features.accounts.api.account import AccountOperations
-from octavo.features.accounts.api.auth import AuthOperations, PasswordResetOperations
-from octavo.features.accounts.api.keys import KeyOperations, SessionOperations
-from octavo.features.administration.api.administration import (
-    AdministrationOperations,
-    AuditOperations,
-)
-from octavo.features.administration.api.installation import InstallationOperations
-from octavo.features.administration.api.operator import OperatorOperations
-from octavo.features.archives.api.exports import ExportOperations
-from octavo.features.archives.api.imports import ImportOperations
-from octavo.features.files.api.attachments import AttachmentOperations
-from octavo.features.files.api.changesets import ChangesetOperations
-from octavo.features.files.api.contents import ContentOperations
-from octavo.features.files.api.files import FileOperations
-from octavo.features.files.api.reading import ReadingOperations
-from octavo.features.files.api.saves import SaveOperations
-from octavo.features.history.api.client_changes import ClientChangeOperations
-from octavo.features.history.api.history import HistoryOperations
-from octavo.features.history.api.restorations import RestorationOperations
-from octavo.features.legal.api import LegalOperations
-from octavo.features.links.api import LinkOperations
-from octavo.features.mcp.api.mcp import McpOperations
-from octavo.features.members.api.invitations import InvitationOperations
-from octavo.features.members.api.members import MemberOperations
-from octavo.features.members.api.registrations import RegistrationOperations
-from octavo.features.members.api.workspaces import WorkspaceOperations
-from octavo.features.oauth.api.connections import ConnectionOperations
-from octavo.features.oauth.api.oauth import OAuthOperations
-from octavo.features.publishing.api.link_reports import LinkReportOperations
-from octavo.features.publishing.api.publications import PublicationOperations
-from octavo.features.publishing.api.published import PublishedOperations
-from octavo.features.search.api import SearchOperations
-from octavo.features.sync.api import SyncOperations
-from octavo.features.sync.notices import NoticeOperations
 from octavo.http import contract
+from octavo.service.features import FEATURES
 from octavo.service.health import ServiceOperations
 
 _PIECE = 16_384
@@ -105,44 +71,62 @@ CONTRACT_VERSION = "0.1.0"
 EXAMPLES = Path(__file__).with_name("examples.json")
 """By operation id, the members of `Example`; written by the tests (``make examples``)."""
 
-CONTRACT: tuple[type, ...] = (
-    ServiceOperations,
-    ContractOperations,
-    RegistrationOperations,
-    AuthOperations,
-    PasswordResetOperations,
-    AccountOperations,
-    SessionOperations,
-    KeyOperations,
-    AdministrationOperations,
-    AuditOperations,
-    InstallationOperations,
-    OperatorOperations,
-    WorkspaceOperations,
-    MemberOperations,
-    InvitationOperations,
-    FileOperations,
-    SaveOperations,
-    ChangesetOperations,
-    ReadingOperations,
-    HistoryOperations,
-    ClientChangeOperations,
-    RestorationOperations,
-    LinkOperations,
-    SearchOperations,
-    SyncOperations,
-    AttachmentOperations,
-    ContentOperations,
-    ImportOperations,
-    ExportOperations,
-    NoticeOperations,
-    LegalOperations,
-    PublicationOperations,
-    PublishedOperations,
-    LinkReportOperations,
-    OAuthOperations,
-    ConnectionOperations,
-    McpOperations,
+_ORDER = [
+    "ServiceOperations",
+    "ContractOperations",
+    "RegistrationOperations",
+    "AuthOperations",
+    "PasswordResetOperations",
+    "AccountOperations",
+    "SessionOperations",
+    "KeyOperations",
+    "AdministrationOperations",
+    "AuditOperations",
+    "InstallationOperations",
+    "OperatorOperations",
+    "WorkspaceOperations",
+    "MemberOperations",
+    "InvitationOperations",
+    "FileOperations",
+    "SaveOperations",
+    "ChangesetOperations",
+    "ReadingOperations",
+    "HistoryOperations",
+    "ClientChangeOperations",
+    "RestorationOperations",
+    "LinkOperations",
+    "SearchOperations",
+    "SyncOperations",
+    "AttachmentOperations",
+    "ContentOperations",
+    "ImportOperations",
+    "ExportOperations",
+    "NoticeOperations",
+    "LegalOperations",
+    "PublicationOperations",
+    "PublishedOperations",
+    "LinkReportOperations",
+    "OAuthOperations",
+    "ConnectionOperations",
+    "McpOperations",
+]
+"""The classes of the document in its order; those of new features follow."""
+
+
+def _place(operations: type) -> int:
+    name = operations.__name__
+    return _ORDER.index(name) if name in _ORDER else len(_ORDER)
+
+
+CONTRACT: tuple[type, ...] = tuple(
+    sorted(
+        [
+            ServiceOperations,
+            ContractOperations,
+            *(operations for feature in FEATURES for operations in feature.operations),
+        ],
+        key=_place,
+    )
 )
 """Every class whose methods declare operations."""
 _OUTSIDE_OPERATIONS: tuple[type[Problem], ...] = (

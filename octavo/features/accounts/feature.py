@@ -39,6 +39,13 @@ def session_life(settings: Settings) -> SessionLife:
 
 FEATURE = Feature(
     "accounts",
+    operations=[
+        AuthOperations,
+        PasswordResetOperations,
+        AccountOperations,
+        SessionOperations,
+        KeyOperations,
+    ],
     menu=[
         MenuEntry("site", "Account", "/account", 20, signed_in),
         MenuEntry("site", "Sign in", "/sign-in", 40, signed_out),

@@ -30,6 +30,12 @@ if TYPE_CHECKING:
 
 FEATURE = Feature(
     "administration",
+    operations=[
+        AdministrationOperations,
+        AuditOperations,
+        InstallationOperations,
+        OperatorOperations,
+    ],
     menu=[
         MenuEntry("site", "Administration", "/administration", 30, administrators),
         MenuEntry("administration", "Accounts", "/administration/accounts", 10),

@@ -20,6 +20,7 @@ from octavo.store.transaction import Listeners
 
 FEATURE = Feature(
     "archives",
+    operations=[ImportOperations, ExportOperations],
     listeners=Listeners(
         workspace_deleted=[sql.end_imports_of_workspace],
         account_removing=[sql.end_imports_of_account],

@@ -16,7 +16,17 @@ from octavo.features.images.feature import Images
 from octavo.features.usage.feature import Usage
 from octavo.kernel import Feature, Kernel, Parts
 
-FEATURE = Feature("files")
+FEATURE = Feature(
+    "files",
+    operations=[
+        FileOperations,
+        SaveOperations,
+        ChangesetOperations,
+        ReadingOperations,
+        AttachmentOperations,
+        ContentOperations,
+    ],
+)
 
 
 @dataclass(frozen=True)

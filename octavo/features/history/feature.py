@@ -70,6 +70,7 @@ PROGRAMS = f"{WORKSPACE}/programs"
 
 FEATURE = Feature(
     "history",
+    operations=[HistoryOperations, ClientChangeOperations, RestorationOperations],
     listeners=Listeners(workspace_sweeping=[rows_of("restorations", "id")]),
     menu=[
         # What programs changed can be undone after the endpoint was switched off, too.

@@ -97,7 +97,10 @@ def _version(version: str, source: str) -> str:
         raise LegalDocumentError(f"the version of {source} can't be used: {error}") from None
 
 
-FEATURE = Feature("legal")
+FEATURE = Feature(
+    "legal",
+    operations=[LegalOperations],
+)
 
 
 def legal_feature(kernel: Kernel, legal: Legal) -> Parts:

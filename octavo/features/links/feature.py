@@ -7,6 +7,7 @@ from octavo.store.transaction import Listeners
 
 FEATURE = Feature(
     "links",
+    operations=[LinkOperations],
     listeners=Listeners(files_purged=[remove_links], workspace_sweeping=[remove_some_links]),
     indexes=[LINKS],
 )

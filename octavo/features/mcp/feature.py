@@ -7,7 +7,10 @@ from octavo.http import contract
 from octavo.http.lazy import LazyValue
 from octavo.kernel import Feature, Kernel, Parts
 
-FEATURE = Feature("mcp")
+FEATURE = Feature(
+    "mcp",
+    operations=[McpOperations],
+)
 
 
 def mcp_feature(kernel: Kernel, accounts: Accounts, perform: contract.PerformAs) -> Parts:

@@ -28,6 +28,12 @@ INVITATION_DAYS = 90
 
 FEATURE = Feature(
     "members",
+    operations=[
+        RegistrationOperations,
+        WorkspaceOperations,
+        MemberOperations,
+        InvitationOperations,
+    ],
     retention=lambda _: [removal(invitations.expire, INVITATION_DAYS)],
     menu=[
         MenuEntry("site", "Workspaces", "/workspaces", 10, signed_in),

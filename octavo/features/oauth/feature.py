@@ -37,6 +37,7 @@ async def _revoke_grants(transaction: Transaction, account_id: AccountId) -> Non
 
 FEATURE = Feature(
     "oauth",
+    operations=[OAuthOperations, ConnectionOperations],
     listeners=Listeners(access_ended=[_revoke_grants]),
     menu=[MenuEntry("account", "Programs", "/account/connections", 50, lambda viewer: viewer.mcp)],
     retention=lambda _: [

@@ -41,6 +41,7 @@ LINKS = f"{WORKSPACE}/links"
 
 FEATURE = Feature(
     "publishing",
+    operations=[PublicationOperations, PublishedOperations, LinkReportOperations],
     listeners=Listeners(
         committing=[follow_folders], account_removing=[publications.forget_creator]
     ),

@@ -11,6 +11,7 @@ from octavo.store.transaction import Listeners
 
 FEATURE = Feature(
     "search",
+    operations=[SearchOperations],
     listeners=Listeners(
         files_moving=[fulltext_index.keep_indexed_paths],
         files_purged=[fulltext_index.remove_notes],

@@ -13,6 +13,7 @@ from octavo.ws.notice_stream import SUBPROTOCOL
 
 FEATURE = Feature(
     "sync",
+    operations=[SyncOperations, NoticeOperations],
     listeners=Listeners(
         files_purged=[record_purges], workspace_sweeping=[rows_of("folder_purges", "file")]
     ),
