@@ -5,8 +5,11 @@ import tomllib
 from collections import defaultdict
 from pathlib import Path
 
+from grimp import ImportGraph
+
 from octavo.service.features import FEATURES
 from tests.project.source import ROOT, modules, package_of, shipped
+from tools.feature_order import FeatureOrderContract, features
 from tools.size import room_of
 
 MODULES = {path: ast.parse((ROOT / path).read_text()) for path in shipped()}
@@ -57,6 +60,18 @@ def test_docstrings_are_imperative() -> None:
 
 
 def test_order_of_the_features_is_that_of_their_borders() -> None:
+    assert features() == [each.name for each in FEATURES]
+
+
+def test_the_order_of_the_features_is_in_force() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
-    [order] = [each["layers"] for each in settings["contracts"] if each["id"] == "features"]
-    assert [*reversed(order)] == [each.name for each in FEATURES]
+    assert [each["type"] for each in settings["contracts"]].count("feature_order") == 1
+    contract = FeatureOrderContract("order", {"root_packages": ["octavo"]}, {})
+    graph = ImportGraph()
+    for name in ("", *(f".{each.name}" for each in FEATURES)):
+        graph.add_module(f"octavo.features{name}")
+    below, above = (f"octavo.features.{each.name}" for each in FEATURES[3:5])
+    graph.add_import(importer=above, imported=below)
+    assert contract.check(graph, verbose=False).kept
+    graph.add_import(importer=below, imported=above)
+    assert not contract.check(graph, verbose=False).kept
