@@ -23,7 +23,7 @@ from octavo.features.accounts.rules.password import RESET_SECONDS
 from octavo.features.accounts.sql import password_resets
 from octavo.features.mail import sql as outbox
 from octavo.features.mail.rules import QueuedMail
-from octavo.features.mail.smtp import MailTransport, SendFailure
+from octavo.features.mail.transport import MailTransport, SendFailure
 from octavo.model.access.account import Account
 from octavo.model.access.rate import Rate
 from octavo.model.access.token import digest_of, opaque_token

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from octavo_rules.identity import AccountId
 
-from octavo.features.mail.sending import Composer
+from octavo.features.mail.composition import Composer
 from octavo.model.access.account import LONGEST_NAME, Account, Address
 from octavo.model.label import parse_label
 from octavo.settings.addresses import Sender

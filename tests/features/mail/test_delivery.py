@@ -12,6 +12,7 @@ from trio.testing import MockClock
 
 from octavo.features.accounts.rules.password import RESET_SECONDS
 from octavo.features.mail import sql as outbox
+from octavo.features.mail.composition import Composer
 from octavo.features.mail.delivery import (
     AT_ONCE,
     CLAIM_SECONDS,
@@ -20,8 +21,8 @@ from octavo.features.mail.delivery import (
     MailDelivery,
 )
 from octavo.features.mail.rules import BUDGET_SECONDS, LIFETIME_SECONDS, MailKind, queued
-from octavo.features.mail.sending import Composer
-from octavo.features.mail.smtp import CANCEL_SECONDS, QUIT_SECONDS, SEND_SECONDS, SendFailure
+from octavo.features.mail.smtp import CANCEL_SECONDS, QUIT_SECONDS, SEND_SECONDS
+from octavo.features.mail.transport import SendFailure
 from octavo.model.access.account import Address
 from octavo.model.access.rate import Rate
 from octavo.settings.addresses import Sender

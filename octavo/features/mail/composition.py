@@ -1,0 +1,126 @@
+"""Compose messages from templates, in plain text and HTML."""
+
+from datetime import UTC, datetime
+from email.headerregistry import Address as HeaderAddress
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime
+from urllib.parse import urlsplit
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+
+from octavo.features.accounts.rules.password import RESET_SECONDS, reset_link
+from octavo.model.access.account import Account, Address
+from octavo.settings.addresses import Sender
+from octavo.templates import folder_of
+
+# Every server relays lines of ASCII.
+_POLICY = SMTP.clone(cte_type="7bit")
+
+
+class Composer:
+    """Composes the messages of an installation.
+
+    No message contains a display name: somebody else may have registered the address, with a name
+    that misleads its owner.
+
+    Args:
+        sender: the sender of each message.
+        public_url: the origin of the installation.
+    """
+
+    def __init__(self, sender: Sender, public_url: str) -> None:
+        self._sender = sender
+        self._public_url = public_url
+        self._host = urlsplit(public_url).netloc
+        self._templates = Environment(
+            loader=FileSystemLoader(folder_of("mail")),
+            autoescape=select_autoescape(("html",)),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+        )
+
+    def password_reset(
+        self, account: Account, token: str, *, mail_id: str, now: float
+    ) -> EmailMessage:
+        """Return the message with the link to choose a new password."""
+        return self._compose(
+            "password_reset",
+            f"Choose a new password for {self._host}",
+            account.address,
+            mail_id,
+            now,
+            link=reset_link(self._public_url, token),
+            minutes=int(RESET_SECONDS / 60),
+        )
+
+    def password_changed(self, account: Account, *, mail_id: str, now: float) -> EmailMessage:
+        """Return the notice that the password was changed."""
+        return self._compose(
+            "password_changed",
+            f"Your password for {self._host} was changed",
+            account.address,
+            mail_id,
+            now,
+        )
+
+    def link_reported(self, account: Account, *, mail_id: str, now: float) -> EmailMessage:
+        """Return the notice for an administrator that a published link was reported."""
+        return self._compose(
+            "link_reported",
+            f"A published link at {self._host} was reported",
+            account.address,
+            mail_id,
+            now,
+        )
+
+    def link_taken_down(self, account: Account, *, mail_id: str, now: float) -> EmailMessage:
+        """Return the notice for an owner that a link of a workspace was taken down."""
+        return self._compose(
+            "link_taken_down",
+            f"A published link of yours at {self._host} was taken down",
+            account.address,
+            mail_id,
+            now,
+        )
+
+    def test(self, address: Address, *, mail_id: str, now: float) -> EmailMessage:
+        """Return a message that shows that sending works."""
+        return self._compose("test", f"Test message from {self._host}", address, mail_id, now)
+
+    def _compose(
+        self,
+        template: str,
+        subject: str,
+        address: Address,
+        mail_id: str,
+        now: float,
+        **values: object,
+    ) -> EmailMessage:
+        """Return a message; the same arguments give the same bytes.
+
+        Args:
+            template: the name of the templates for text and HTML, without suffix.
+            subject: the subject.
+            address: the recipient.
+            mail_id: unique for the message. Servers and clients recognize repeated copies by it.
+            now: the time in seconds of Unix time.
+            values: the variables of the templates.
+        """
+        values |= {"host": self._host, "url": self._public_url}
+        message = EmailMessage(policy=_POLICY)
+        message["From"] = HeaderAddress(self._sender.name, addr_spec=self._sender.address)
+        message["To"] = address
+        message["Subject"] = subject
+        message["Date"] = format_datetime(datetime.fromtimestamp(now, UTC))
+        message["Message-ID"] = f"<{mail_id}@{self._sender.address.partition('@')[2]}>"
+        # Automatic replies are not wanted (RFC 3834 section 5).
+        message["Auto-Submitted"] = "auto-generated"
+        message.set_content(self._templates.get_template(f"{template}.txt").render(values))
+        html = self._templates.get_template(f"{template}.html").render(values)
+        message.add_alternative(html, subtype="html")
+        # A boundary that contains "=_" occurs in no encoded text (RFC 2045 section 6.7).
+        message.set_boundary(f"=_{mail_id}")
+        return message
