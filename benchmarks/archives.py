@@ -31,7 +31,7 @@ from functools import partial  # noqa: E402
 import trio  # noqa: E402
 
 from benchmarks import archive_bystanders, served_archives  # noqa: E402
-from octavo.features.archives.worker import survey, tasks  # noqa: E402
+from octavo.features.archives.worker import note_check, survey  # noqa: E402
 from octavo.features.archives.worker.checked_files import checked_notes  # noqa: E402
 from octavo.features.archives.worker.selection import ExportLayout  # noqa: E402
 from octavo.features.archives.worker.survey import ArchiveLimits, SurveyResult  # noqa: E402
@@ -45,7 +45,7 @@ WORDS = [f"word{number}" for number in range(2000)]
 MEASURE = """
 import json, sys
 from pathlib import Path
-from octavo.features.archives.worker.tasks import check_notes
+from octavo.features.archives.worker.note_check import check_notes
 from octavo.features.archives.worker.survey import survey
 def peak():
     # Unlike ru_maxrss, it has nothing of the process that started this one.
@@ -101,7 +101,7 @@ async def run_import(pool: WorkerPool, parts: list[str], folder: str) -> tuple[f
     files: dict[int, str] = {}
 
     async def check(begin: int, end: int) -> None:
-        files[begin], _ = await pool.run(tasks.check_notes, parts, folder, begin, end)
+        files[begin], _ = await pool.run(note_check.check_notes, parts, folder, begin, end)
 
     async with trio.open_nursery() as nursery:
         for begin, end in found["note_slices"]:
@@ -115,7 +115,7 @@ async def bench_import(count: int, rounds: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "archive.zip")
         archive(file, count)
-        pool = WorkerPool(2, seconds=60, preloaded=[survey.__name__, tasks.__name__])
+        pool = WorkerPool(2, seconds=60, preloaded=[survey.__name__, note_check.__name__])
         times = []
         async with trio.open_nursery() as nursery:
             nursery.start_soon(pool.serve)

@@ -13,15 +13,6 @@ from typing import ParamSpec, TypeVar
 import trio
 
 from octavo.workers import process
-from octavo.workers.process import main
-
-# Where the libraries of extension modules are.
-
-
-if __name__ == "__main__":
-    sys.path[:], arguments = json.loads(sys.argv[1])
-    main(*arguments)
-
 
 START_SECONDS = 30.0
 """Seconds in which a process has to start: it has the lowest priority."""

@@ -10,8 +10,9 @@ from octavo.features.archives.worker.checked_files import (
     checked_images,
     checked_notes,
 )
+from octavo.features.archives.worker.image_check import check_images
+from octavo.features.archives.worker.note_check import check_notes
 from octavo.features.archives.worker.survey import ArchiveLimits, SurveyResult
-from octavo.features.archives.worker.tasks import check_images, check_notes
 from octavo.store.compression import decompressed
 from tests.fakes.zip_files import LIMITS, surveyed, written
 

@@ -25,7 +25,7 @@ REPEATS = (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT)
 def modules() -> Iterator[ModuleType]:
     for package in (octavo, greenroom, octavo_client, octavo_rules):
         for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if not each.name.endswith("__main__") and each.name != "octavo.workers.worker":
+            if not each.name.endswith("__main__") and each.name != "octavo.workers.process":
                 yield importlib.import_module(each.name)
 
 

@@ -159,7 +159,7 @@ def test_process_whose_server_was_killed_ends_in_silence(request_line: bytes) ->
     reader, writer = os.pipe()
     os.close(reader)
     with subprocess.Popen(
-        [sys.executable, "-c", "from octavo.workers.worker import main; main([])"],
+        [sys.executable, "-c", "from octavo.workers.process import main; main([])"],
         stdin=subprocess.PIPE,
         stdout=writer,
         stderr=subprocess.PIPE,

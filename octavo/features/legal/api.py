@@ -7,6 +7,7 @@ from octavo_rules.problems import Header, NotFound
 
 from octavo.features.legal.rules import DocumentName, LegalDocuments
 from octavo.http import contract
+from octavo.http.account_schemas import AccountConsent, ConsentRecorded, RequiredDocuments
 from octavo.http.blob_stream import IfNoneMatch
 from octavo.model.access.account import Consent, Versions
 from octavo.model.etag import entity_tag
@@ -19,32 +20,6 @@ class ConsentInput(contract.Model):
     """The version of the terms; null if the installation has none."""
     privacy_version: str | None
     """The version of the privacy notice; null if the installation has none."""
-
-
-class ConsentRecorded(contract.Model):
-    """The versions that the person accepted, and when."""
-
-    terms_version: str | None
-    privacy_version: str | None
-    accepted_at: contract.Timestamp
-
-
-class RequiredDocuments(contract.Model):
-    """The documents in force: their versions, and where to read them; null for a missing one."""
-
-    terms_version: str | None
-    privacy_version: str | None
-    terms_address: str | None
-    privacy_address: str | None
-
-
-class AccountConsent(contract.Model):
-    """The consent of an account to the legal documents."""
-
-    accepted: ConsentRecorded | None
-    """What it accepted last; null before."""
-    required: RequiredDocuments | None
-    """What it must accept before it can go on; null if nothing is due."""
 
 
 def versions_of(given: ConsentInput) -> Versions:

@@ -7,8 +7,9 @@ import jinja2
 from octavo_rules.problems import ConsentRequired, Problem
 from quart import Response
 
-from octavo.features.legal.api import ConsentRecorded, LegalDocumentPage, RequiredDocuments
+from octavo.features.legal.api import LegalDocumentPage
 from octavo.features.legal.rules import DocumentName, LegalDocuments
+from octavo.http.account_schemas import ConsentRecorded, RequiredDocuments
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.frame import for_everybody
 from octavo.http.pages.page_registry import PageRegistry, Visitor

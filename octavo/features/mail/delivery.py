@@ -48,7 +48,7 @@ _log = logging.getLogger(__name__)
 
 
 class MailComposer(Protocol):
-    """Composes the messages; `octavo.features.mail.sending.Composer` is one."""
+    """Composes the messages; `octavo.features.mail.composition.Composer` is one."""
 
     def password_reset(
         self, account: Account, token: str, *, mail_id: str, now: float

@@ -19,11 +19,11 @@ from quart import Response, g, request
 from quart_trio import QuartTrio
 
 from octavo.access.ports import Clock
-from octavo.features.accounts.api.account import AccountSchema
-from octavo.features.accounts.pages.usage import advised
+from octavo.http.account_schemas import AccountSchema
 from octavo.http.pages.localized import When, device_name, number, preferred_locale, size, when
 from octavo.http.pages.menus import MenuEntry, MenuLink, Place, Viewer, links_of
 from octavo.http.pages.responses import cleared_message, has_message, message_of
+from octavo.http.pages.usage import advised
 from octavo.model.workspace import grants, may_change_role
 
 _CONTEXTS = "contexts_of_this_page"

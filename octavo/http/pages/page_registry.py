@@ -32,8 +32,8 @@ from quart.wrappers.response import DataBody
 from quart_trio import QuartTrio
 
 from octavo.access.ports import NewEntropy
-from octavo.features.accounts.api.account import AccountSchema
 from octavo.http import contract
+from octavo.http.account_schemas import AccountSchema
 from octavo.http.callers import session_token
 from octavo.http.pages.forms import (
     NO_FORM,
@@ -306,8 +306,8 @@ class PageRegistry:
             else f"?{STAMP}={self._stamps.stamp(account.id, workspace_id)}"
         )
 
-    def upload(self, path: str) -> Callable[[Handler], Handler]:
-        """Return a decorator that serves the form with a file submitted to ``path``.
+    def upload(self, path: str, *, size: int) -> Callable[[Handler], Handler]:
+        """Return a decorator that serves the form with a file of ``size`` bytes or less.
 
         The path is one of those whose body is left to the handler. The handler receives the
         visitor with the fields before the file, the form, and the values of the path. It is
@@ -317,7 +317,7 @@ class PageRegistry:
         def decorate(handler: Handler) -> Handler:
             async def answer(body: SentForm, values: Mapping[str, str]) -> Response:
                 visitor = self._visitor(Audience.ACCOUNT)
-                upload = await open_upload(body)
+                upload = await open_upload(body, size)
                 visitor = replace(visitor, given=upload.fields)
                 if not self._is_own_form(visitor, Audience.ACCOUNT):
                     raise OldForm(_OLD_FORM)

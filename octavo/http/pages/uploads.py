@@ -7,17 +7,13 @@ byte is stored.
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from octavo.features.archives.imports import MAX_PARTS, PART_SIZE
 from octavo.http import contract
 from octavo.http.pages.forms import SentForm, field_text
 
 LARGEST_FIELD = 4096
 """Bytes of a field beside the file."""
-LARGEST_UPLOAD = PART_SIZE * MAX_PARTS + 64 * 1024
-"""Bytes of a form with a file."""
-_FORM = contract.multipart_body(
-    limit=LARGEST_UPLOAD, bounds=contract.PartBounds(parts=10, field=LARGEST_FIELD)
-)
+_BOUNDS = contract.PartBounds(parts=10, field=LARGEST_FIELD)
+_BESIDE_THE_FILE = 64 * 1024
 
 
 class Slices:
@@ -75,14 +71,16 @@ class UploadForm:
     file: contract.Part | None
 
 
-async def open_upload(body: SentForm) -> UploadForm:
-    """Return a form, read up to its file, which has time while it progresses.
+async def open_upload(body: SentForm, size: int) -> UploadForm:
+    """Return a form, read up to its file of at most ``size`` bytes, which may take long to arrive.
 
-    Raises `InvalidRequest`, `BodyTooLarge` and `UnsupportedMediaType`, and `ClientLeft`.
+    The time is extended while bytes arrive. Raises `InvalidRequest`, `BodyTooLarge`,
+    `UnsupportedMediaType` and `ClientLeft`.
     """
     body.allow_time()
     fields: dict[str, str] = {}
-    async for part in await _FORM.read(body.headers, body.receive):
+    form = contract.multipart_body(limit=size + _BESIDE_THE_FILE, bounds=_BOUNDS)
+    async for part in await form.read(body.headers, body.receive):
         if part.filename is not None:
             return UploadForm(fields, part)
         fields.setdefault(part.name, field_text(await part.read(LARGEST_FIELD)))

@@ -6,8 +6,8 @@ import pytest
 from antechamber.asgi import Scope
 from octavo_rules.problems import InvalidRequest, NotSignedIn, WrongOrigin
 
-from octavo.features.accounts.api.account import AccountSchema
 from octavo.features.accounts.api.keys import ApiKeyList
+from octavo.http.account_schemas import AccountSchema
 from octavo.http.contract.in_process import Api, api_as
 from tests.fakes.page_reader import Installation, installation
 from tests.fakes.users_api import ADDRESS, ORIGIN

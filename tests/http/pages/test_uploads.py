@@ -45,7 +45,7 @@ def cut(data: bytes, size: int) -> list[bytes]:
 
 async def test_fields_are_known_before_the_file_is_read() -> None:
     connection = Connection(cut(multipart({"token": "t"}, "archive", "a.zip", b"PK" * 500), 100))
-    form = await open_upload(SentForm(connection.scope))
+    form = await open_upload(SentForm(connection.scope), 2**36)
     assert form.fields == {"token": "t"}
     assert form.file is not None
     assert (form.file.name, form.file.filename) == ("archive", "a.zip")
@@ -56,19 +56,19 @@ async def test_fields_are_known_before_the_file_is_read() -> None:
 async def test_form_without_a_file_has_its_fields() -> None:
     whole = multipart({"token": "t"}, "archive", "a.zip", b"")
     body = whole.replace(b'; filename="a.zip"', b"")
-    form = await open_upload(SentForm(Connection([body]).scope))
+    form = await open_upload(SentForm(Connection([body]).scope), 2**36)
     assert (form.fields, form.file) == ({"token": "t", "archive": ""}, None)
 
 
 async def test_field_that_is_no_text_is_refused() -> None:
     body = multipart({"token": "xx"}, "archive", "a.zip", b"").replace(b"xx", b"\xff")
     with pytest.raises(InvalidRequest):
-        await open_upload(SentForm(Connection([body]).scope))
+        await open_upload(SentForm(Connection([body]).scope), 2**36)
 
 
 async def test_client_that_leaves_is_noticed_in_the_file() -> None:
     body = multipart({}, "archive", "a.zip", b"PK" * 500)[:-20]
-    form = await open_upload(SentForm(Connection(cut(body, 100), leaves=True).scope))
+    form = await open_upload(SentForm(Connection(cut(body, 100), leaves=True).scope), 2**36)
     assert form.file is not None
     with pytest.raises(ClientLeft):
         [chunk async for chunk in form.file]
@@ -80,7 +80,7 @@ async def test_rest_of_a_form_is_discarded_up_to_a_limit(monkeypatch: pytest.Mon
         monkeypatch.setattr(forms, "MOST_DISCARDED", limit)
         connection = Connection(chunks)
         body = SentForm(connection.scope)
-        await open_upload(body)
+        await open_upload(body, 2**36)
         await body.discard()
         assert connection.taken == taken
         await body.discard()

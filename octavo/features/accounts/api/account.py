@@ -15,16 +15,17 @@ from octavo.features.accounts.rules.portal import LONGEST_PAGE
 from octavo.features.accounts.rules.refusal import LastAdministrator
 from octavo.features.accounts.sign_in import KnownDevices
 from octavo.features.accounts.sql.accounts import AccountDetails
-from octavo.features.legal.api import (
-    AccountConsent,
-    ConsentInput,
-    ConsentRecorded,
-    account_consent,
-    consent_recorded,
-    versions_of,
-)
+from octavo.features.legal.api import ConsentInput, account_consent, consent_recorded, versions_of
 from octavo.features.legal.rules import ConsentDue, LegalDocuments
 from octavo.http import contract
+from octavo.http.account_schemas import (
+    AccountSchema,
+    ConsentRecorded,
+    ControlsSchema,
+    LimitSchema,
+    PreferencesSchema,
+    UsageSchema,
+)
 from octavo.http.callers import SET_COOKIE, caller_of, cleared_cookie
 from octavo.http.file_schemas import label
 from octavo.model.access import account as model
@@ -32,78 +33,6 @@ from octavo.model.label import parse_label
 from octavo.model.usage import AccountUsage
 
 _LONGEST_BODY = 4_096
-StorageBytes = Annotated[int, Field(ge=0, le=2**53 - 1), contract.WHOLE]
-"""A size in bytes."""
-ObjectCount = Annotated[int, Field(ge=0, le=2**53 - 1), contract.WHOLE]
-"""A number of files, revisions and images."""
-
-
-class PreferencesSchema(contract.Model):
-    """Settings that follow the account to every device."""
-
-    theme_family: model.ThemeFamily
-    """The palette."""
-    appearance: model.Appearance
-    """`system` follows the device."""
-    spell_check: bool
-    """Whether the editor marks misspelled words."""
-
-
-class UsageSchema(contract.Model):
-    """What an account uses; the figures are at most some seconds old."""
-
-    storage_bytes: int
-    """The size of the files of the workspaces that it owns, and of uploads to them."""
-    download_bytes: int
-    """The bytes of content that it has read in the month."""
-    download_objects: int
-    """The files, revisions and images that it has read in the month."""
-    month: str = Field(pattern="^[0-9]{4}-[0-9]{2}$")
-    """The month of the downloads, in UTC, such as `2026-11`."""
-
-
-class LimitSchema(contract.Model):
-    """What administrators allow an account."""
-
-    storage_bytes: StorageBytes | None
-    """The maximum size of its files; null for no limit."""
-
-
-class ControlsSchema(contract.Model):
-    """What the operator of the installation allows an account."""
-
-    revision: int
-    """Increases with each change."""
-    locked: bool
-    """Whether the account can use a few operations only."""
-    lock_reason: str | None
-    storage_bytes: StorageBytes | None
-    """The maximum size of its files; null for no limit."""
-    download_bytes_per_month: StorageBytes | None
-    """The maximum of bytes that it may read in a month; null for no limit."""
-    download_objects_per_month: ObjectCount | None
-    """The maximum of files that it may read in a month; null for no limit."""
-    publishing: bool
-    """Whether it may publish links, and the links that it has published open anything."""
-
-
-class AccountSchema(contract.Model):
-    """An account."""
-
-    id: contract.Identifier
-    address: str
-    """The address to sign in with, in lower case."""
-    display_name: str
-    role: model.Role
-    state: model.State
-    lock_reason: str | None
-    """Why the account is locked; null if nothing was said, or it is not."""
-    preferences: PreferencesSchema
-    usage: UsageSchema
-    limit: LimitSchema
-    controls: ControlsSchema
-    consent: AccountConsent
-    created_at: contract.Timestamp
 
 
 class PortalOpen(contract.Model):

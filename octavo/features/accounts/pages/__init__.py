@@ -10,8 +10,8 @@ from octavo.features.accounts.pages.sign_in import (
     add_password_reset_pages,
     add_sign_in_pages,
 )
-from octavo.features.accounts.pages.usage import ReadUsage
 from octavo.http.pages.page_registry import PageRegistry
+from octavo.http.pages.usage import ReadUsage
 
 
 def add_pages(

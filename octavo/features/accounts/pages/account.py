@@ -7,17 +7,18 @@ from urllib.parse import urlsplit
 from octavo_rules.problems import CredentialRefused, Problem
 from quart import Response
 
-from octavo.features.accounts.api.account import AccountSchema, PortalOpened, PreferencesSchema
-from octavo.features.accounts.pages.usage import (
+from octavo.features.accounts.api.account import PortalOpened
+from octavo.http.account_schemas import AccountSchema, PreferencesSchema
+from octavo.http.pages.form_errors import FormErrors, form_errors_of
+from octavo.http.pages.page_registry import PageRegistry, Visitor
+from octavo.http.pages.responses import redirect, show
+from octavo.http.pages.usage import (
     ReadUsage,
     known,
     next_month,
     reads_are_refused,
     used_shares,
 )
-from octavo.http.pages.form_errors import FormErrors, form_errors_of
-from octavo.http.pages.page_registry import PageRegistry, Visitor
-from octavo.http.pages.responses import redirect, show
 
 _PASSWORD = "/account/password"
 _REMOVAL = "/account/removal"

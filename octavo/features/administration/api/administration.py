@@ -8,21 +8,20 @@ from pydantic import Field
 from pydantic_core import MISSING
 
 from octavo.access.audit import Audit
-from octavo.features.accounts.api.account import (
-    ControlsSchema,
-    LimitSchema,
-    ObjectCount,
-    StorageBytes,
-    UsageSchema,
-    controls_schema,
-    usage_schema,
-)
+from octavo.features.accounts.api.account import controls_schema, usage_schema
 from octavo.features.accounts.removal import AccountRemoval
 from octavo.features.accounts.rules.decisions import LONGEST_REASON, ControlsChange, DecisionsChange
 from octavo.features.accounts.rules.refusal import ControlsChanged, LastAdministrator
 from octavo.features.accounts.sql.accounts import AccountSummary
 from octavo.features.administration.administration import Administration
 from octavo.http import contract
+from octavo.http.account_schemas import (
+    ControlsSchema,
+    LimitSchema,
+    ObjectCount,
+    StorageBytes,
+    UsageSchema,
+)
 from octavo.http.callers import require_administrator
 from octavo.model.access.account import Role, State
 from octavo.model.access.audit import AuditEntry, AuditKind, AuditOutcome

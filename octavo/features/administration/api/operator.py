@@ -3,13 +3,7 @@
 from octavo_rules.problems import InvalidRequest, NotFound
 from pydantic import Field
 
-from octavo.features.accounts.api.account import (
-    ControlsSchema,
-    LimitSchema,
-    UsageSchema,
-    controls_schema,
-    usage_schema,
-)
+from octavo.features.accounts.api.account import controls_schema, usage_schema
 from octavo.features.accounts.portal import Portal
 from octavo.features.accounts.removal import AccountRemoval
 from octavo.features.accounts.rules.decisions import DecisionsChange
@@ -22,6 +16,7 @@ from octavo.features.administration.api.administration import (
     controls_change,
 )
 from octavo.http import contract
+from octavo.http.account_schemas import ControlsSchema, LimitSchema, UsageSchema
 from octavo.http.file_schemas import EmailAddress
 from octavo.model.access.account import State, parse_address
 

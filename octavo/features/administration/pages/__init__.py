@@ -1,11 +1,11 @@
 """The pages of administration."""
 
-from octavo.features.accounts.pages.usage import ReadUsage
 from octavo.features.administration.pages.administration import (
     add_administration_pages,
     add_audit_page,
 )
 from octavo.http.pages.page_registry import PageRegistry
+from octavo.http.pages.usage import ReadUsage
 
 
 def add_pages(site: PageRegistry, usage: ReadUsage) -> None:

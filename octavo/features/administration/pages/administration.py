@@ -9,13 +9,6 @@ from urllib.parse import urlencode
 from octavo_rules.problems import NotFound, Problem
 from quart import Response
 
-from octavo.features.accounts.pages.usage import (
-    ReadUsage,
-    first_day,
-    installation_shares,
-    known,
-    used_shares,
-)
 from octavo.features.administration.api.administration import (
     AccountList,
     AccountSummarySchema,
@@ -27,6 +20,13 @@ from octavo.http import contract
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, redirect, show
+from octavo.http.pages.usage import (
+    ReadUsage,
+    first_day,
+    installation_shares,
+    known,
+    used_shares,
+)
 from octavo.model.access.audit import KINDS, SERVICES
 
 PLACE = "/administration"

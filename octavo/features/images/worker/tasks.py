@@ -7,102 +7,14 @@ that the server never loads it.
 import hashlib
 import os
 import zlib
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
-from octavo.features.images.worker.exif import orientation_of, turns, without_personal_tags
-from octavo.features.images.worker.facts import (
-    ImageContainer,
-    ImageFacts,
-    ImagePart,
-    InvalidImage,
-    PartRole,
-    media_type_of,
-)
-from octavo.features.images.worker.reading import opened, read_container
-
-
-def remove_personal_metadata(path: str, out: str) -> bool:
-    """Write a copy of an image file without personal metadata; return whether any was removed.
-
-    The copy has what shows the picture: its compressed data byte for byte, the animation, the
-    colour profile, the density, and from EXIF the orientation and the colour space. Everything else
-    is removed, known or not: position, names, serial numbers, times, the camera, XMP, IPTC,
-    comments, previews, and what follows the end of the image, such as further pictures or a video.
-
-    Args:
-        path: the file, of at most 32 MiB, all of which is read into memory.
-        out: the copy. It is not created if nothing was removed.
-
-    Raises:
-        InvalidImage: The file is not an image, or its structure is damaged.
-        OSError: The file cannot be read, or the copy cannot be written. Part of it may be written.
-    """
-    container = read_container(path)
-    kept = _kept_parts(container)
-    in_parts = len(container.file_of(container.parts))
-    if kept == container.parts and container.size <= in_parts:
-        return False
-    with open(out, "wb") as file:
-        file.write(container.file_of(kept))
-    return True
-
-
-def _kept_parts(container: ImageContainer) -> list[ImagePart]:
-    kept: list[ImagePart] = []
-    has_exif = False
-    for part in container.parts:
-        if part.role is PartRole.EXIF:
-            # Viewers read the first one.
-            if not has_exif:
-                kept += _without_personal_tags(container, part)
-            has_exif = True
-        elif part.role is not PartRole.OTHER:
-            kept.append(part)
-    return kept
-
-
-def _without_personal_tags(container: ImageContainer, part: ImagePart) -> list[ImagePart]:
-    """Return the part itself, a smaller one instead of it, or none."""
-    tiff = container.tiff_in(part)
-    cleaned = without_personal_tags(tiff)
-    if cleaned == tiff:
-        return [part]
-    return [container.exif_part(cleaned)] if cleaned else []
-
-
-__all__ = ["ImageFacts", "InvalidImage", "inspect_image", "media_type_of"]
-
-
-def inspect_image(path: str) -> ImageFacts:
-    """Return format, dimensions and number of frames of an image file, after decoding it.
-
-    The structure of the file, its dimensions and the number of its frames are checked before
-    anything is decoded. Of an animation, only the first frame is decoded: all of them may take
-    minutes. The dimensions are those that are shown, after the EXIF orientation. Bytes after the
-    end of the image are ignored. Damage of the data of a JPEG is found only where it makes decoding
-    impossible: its data has no checksum.
-
-    Raises:
-        InvalidImage: The file is not an acceptable image; the text says why.
-        OSError: The file cannot be read.
-    """
-    container = read_container(path)
-    facts, picture = container.facts, container.picture()
-    turned = turns(orientation_of(container.exif()))
-    del container
-    with opened(facts, picture) as image:
-        if facts.media_type == "image/jpeg":
-            # All coefficients are decoded, but an eighth of the pixels in each direction is
-            # computed: 50 million pixels fit into memory, also in a progressive file.
-            image.draft(None, (max(1, image.width // 8), max(1, image.height // 8)))
-        image.load()
-    return replace(facts, width=facts.height, height=facts.width) if turned else facts
-
+from octavo.features.images.worker.facts import ImageFacts
 
 PRELOADED = (
     __name__,
-    "octavo.features.images.worker.tasks",
-    "octavo.features.images.worker.tasks",
+    "octavo.features.images.worker.inspection",
+    "octavo.features.images.worker.metadata",
     "octavo.features.images.worker.thumbnails",
 )
 """The modules that a worker process imports when it starts."""
@@ -118,7 +30,7 @@ def inspect_file(path: str) -> Facts:
 
     Raises `InvalidImage` and OSError.
     """
-    from octavo.features.images.worker.tasks import inspect_image  # noqa: PLC0415
+    from octavo.features.images.worker.inspection import inspect_image  # noqa: PLC0415
 
     return asdict(inspect_image(path))
 
@@ -138,7 +50,7 @@ def remove_metadata(path: str, out: str) -> Facts:
 
     The result is empty if there was nothing to remove. Raises `InvalidImage` and OSError.
     """
-    from octavo.features.images.worker.tasks import remove_personal_metadata  # noqa: PLC0415
+    from octavo.features.images.worker.metadata import remove_personal_metadata  # noqa: PLC0415
 
     return _made_durable(out) if remove_personal_metadata(path, out) else {}
 

@@ -6,7 +6,7 @@ from typing import Annotated
 from octavo_rules.problems import STORE_PROBLEMS, Header, InvalidRequest
 from pydantic import Field
 
-from octavo.features.accounts.api.account import AccountSchema, account_schema
+from octavo.features.accounts.api.account import account_schema
 from octavo.features.accounts.api.auth_protocol import AUTH_PROBLEMS
 from octavo.features.accounts.api.authentication import NewPassword, device_cookie, device_tokens
 from octavo.features.accounts.rules.decisions import Controls, Decisions
@@ -19,6 +19,7 @@ from octavo.features.legal.api import ConsentInput, versions_of
 from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.features.members.registration import Registration
 from octavo.http import contract
+from octavo.http.account_schemas import AccountSchema
 from octavo.http.callers import SET_COOKIE, require_origin, session_cookie
 from octavo.http.file_schemas import EmailAddress, label
 from octavo.http.refusals import failures_as_problems

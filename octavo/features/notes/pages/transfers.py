@@ -10,6 +10,7 @@ from octavo_rules.problems import Problem
 from octavo_rules.schemas import Import, ImportPart, ImportWorkspaceResult, StartedImport
 from quart import Response
 
+from octavo.features.archives.imports import MAX_PARTS, PART_SIZE
 from octavo.features.notes.pages.frame import NotePages, writable
 from octavo.http import contract
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
@@ -72,7 +73,7 @@ def add_transfer_pages(pages: NotePages) -> None:
             "notes/transfers.html", workspace, trouble=trouble, opened=opened or []
         )
 
-    @pages.site.upload(place)
+    @pages.site.upload(place, size=PART_SIZE * MAX_PARTS)
     async def receive(visitor: Visitor, upload: UploadForm, workspace_id: str) -> Response:
         await writable(visitor, workspace_id)
         if upload.file is None or not upload.file.filename:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from octavo_rules.identity import AccountId
 
-from octavo.features.accounts.pages.usage import UsedShare, advised, first_day, next_month
 from octavo.features.usage.sql import InstallationAmount, UsageBatch, add
+from octavo.http.pages.usage import UsedShare, advised, first_day, next_month
 from octavo.model.usage import Amount, DownloadLimits, InstallationLimits, InstallationUsage, Month
 from tests.fakes.page_reader import Installation, PageReader
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from octavo.features.archives.worker.checked_files import checked_images
+from octavo.features.archives.worker.image_check import check_images
 from octavo.features.archives.worker.refusal import ArchiveInvalid
-from octavo.features.archives.worker.tasks import check_images
 from tests.fakes.image_files import encoded, personal_exif, picture, samples
 from tests.fakes.imported_archives import imported
 from tests.fakes.zip_files import Crafted, crafted, surveyed, written

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.features.archives.worker.checked_files import checked_notes
+from octavo.features.archives.worker.note_check import check_notes
 from octavo.features.archives.worker.refusal import ArchiveInvalid
 from octavo.features.archives.worker.selection import ExportLayout
-from octavo.features.archives.worker.tasks import check_notes
 from tests.fakes.image_files import samples
 from tests.fakes.imported_archives import imported
 from tests.fakes.zip_files import Crafted, crafted, surveyed, written

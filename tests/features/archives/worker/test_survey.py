@@ -13,6 +13,7 @@ import trio
 from octavo.features.archives.worker import survey as survey_module
 from octavo.features.archives.worker.checked_files import checked_notes
 from octavo.features.archives.worker.listing import ImportFolder, ListedEntry, entries_in
+from octavo.features.archives.worker.note_check import check_notes
 from octavo.features.archives.worker.refusal import (
     ArchiveInvalid,
     ArchiveRefused,
@@ -20,7 +21,6 @@ from octavo.features.archives.worker.refusal import (
     ArchiveTooManyFiles,
 )
 from octavo.features.archives.worker.survey import NOTES_OF_SLICE, SurveyResult, survey
-from octavo.features.archives.worker.tasks import check_notes
 from octavo.model.files.path import without_hidden_characters
 from octavo.workers import WorkerPool, WorkRefused
 from tests.fakes.zip_files import (

@@ -15,8 +15,8 @@ LOADED = "import sys, {}; print([name for name in sys.argv[1:] if name in sys.mo
     ("module", "heavy"),
     [
         ("octavo.features.archives.worker.survey", [*HEAVY, "PIL", "zstandard"]),
-        ("octavo.features.archives.worker.tasks", [*HEAVY, "PIL"]),
-        ("octavo.features.archives.worker.tasks", [*HEAVY, "zstandard"]),
+        ("octavo.features.archives.worker.note_check", [*HEAVY, "PIL"]),
+        ("octavo.features.archives.worker.image_check", [*HEAVY, "zstandard"]),
     ],
 )
 def test_step_of_an_import_loads_only_what_it_needs(module: str, heavy: list[str]) -> None:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from octavo_rules.identity import Position
 
 from octavo.features.archives.worker.checked_files import checked_notes
+from octavo.features.archives.worker.note_check import check_notes
 from octavo.features.archives.worker.selection import ExportLayout
-from octavo.features.archives.worker.tasks import check_notes
 from octavo.features.archives.worker.zip_writer import ZipWriter
 from octavo.model.files.path import ATTACHMENTS, check_path, kind_of, path_key
 from octavo.model.refusal import InvalidPath

@@ -6,8 +6,9 @@ import pytest
 from PIL import Image, ImageOps, PngImagePlugin
 
 from octavo.features.images.worker.facts import InvalidImage, PartRole
+from octavo.features.images.worker.inspection import inspect_image
+from octavo.features.images.worker.metadata import remove_personal_metadata
 from octavo.features.images.worker.reading import read_container
-from octavo.features.images.worker.tasks import inspect_image, remove_personal_metadata
 from tests.fakes.image_files import (
     SRGB,
     animation,

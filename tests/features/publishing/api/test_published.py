@@ -473,7 +473,7 @@ async def test_image_whose_metadata_can_not_be_removed_is_not_sent(
         raise InvalidImage("It is damaged.")
 
     with monkeypatch.context() as failing:
-        failing.setattr("octavo.features.images.worker.tasks.remove_personal_metadata", fail)
+        failing.setattr("octavo.features.images.worker.metadata.remove_personal_metadata", fail)
         for method in ("GET", "HEAD"):
             response = await ask(api.application, method, path)
             assert (response.status, response.header("etag")) == (503, None)

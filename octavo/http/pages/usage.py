@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from octavo.features.accounts.api.account import ControlsSchema, LimitSchema, UsageSchema
+from octavo.http.account_schemas import ControlsSchema, LimitSchema, UsageSchema
 from octavo.model.usage import NO_LIMITS, NOTHING, InstallationUsage, Month, month_end, strictest
 from octavo.store import StoreUnavailable
 
