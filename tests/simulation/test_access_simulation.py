@@ -1,14 +1,10 @@
-"""Access ends in time in every process, and listeners are told; broken ones are caught."""
+"""Access ends in time in every process, and listeners are told, under any faults."""
 
 from collections import Counter
 
-import pytest
-from greenroom.testing import ScheduleFailure
 from greenroom.testing.plugin import Explore
 
-from tests.simulation.access_broken import ACCESS_BROKEN
 from tests.simulation.access_service import ALL_CROWD_TURNS, simulate_access
-from tests.simulation.broken import Break
 from tests.simulation.test_simulation import CI_SEEDS, SEEDS
 
 SHARE = 0.3
@@ -49,17 +45,3 @@ def test_access_ends_and_notices_arrive_in_time_under_any_faults(explore: Explor
     shares = {sight: sighted[sight] / exploration.schedules for sight in SIGHTS}
     missing = {sight: share for sight, share in shares.items() if share < SIGHTS[sight]}
     assert exploration.schedules < int(CI_SEEDS * SHARE) or not missing, missing
-
-
-@pytest.mark.parametrize(
-    ("broken", "message"),
-    [pytest.param(each, message, id=each.__name__) for each, message in ACCESS_BROKEN.items()],
-)
-def test_broken_access_is_caught(
-    broken: Break, message: str, explore: Explore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    broken(monkeypatch)
-    with pytest.raises(ScheduleFailure, match=message) as caught:
-        # The rarest is found by one schedule in two hundred.
-        explore(simulate_access, schedules=3 * CI_SEEDS, early_time=False)
-    assert f"--replay-schedule={caught.value.token}" in caught.value.command

@@ -1,12 +1,7 @@
-"""Identity keeps its guarantees under faults; and proof that broken ones are caught."""
+"""Identity keeps its guarantees under faults."""
 
-import pytest
-from greenroom.testing import ScheduleFailure
 from greenroom.testing.plugin import Explore
 
-from tests.simulation.broken import Break
-from tests.simulation.identity_broken import IDENTITY_BROKEN
-from tests.simulation.identity_broken_programs import PROGRAMS_BROKEN
 from tests.simulation.identity_service import ALL_PERSON_TURNS, simulate_identity
 from tests.simulation.test_simulation import CI_SEEDS, SEEDS
 
@@ -79,24 +74,3 @@ def test_access_of_programs_keeps_its_guarantees_under_any_faults(explore: Explo
     )
     missing = PROGRAM_SIGHTS - sighted
     assert exploration.schedules < CI_SEEDS or not missing, missing
-
-
-@pytest.mark.parametrize(
-    ("broken", "message", "programs"),
-    [
-        pytest.param(each, message, programs, id=each.__name__)
-        for programs, variants in ((False, IDENTITY_BROKEN), (True, PROGRAMS_BROKEN))
-        for each, message in variants.items()
-    ],
-)
-def test_broken_identity_is_caught(
-    broken: Break,
-    message: str,
-    programs: bool,
-    explore: Explore,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    broken(monkeypatch)
-    with pytest.raises(ScheduleFailure, match=message) as caught:
-        explore(lambda: simulate_identity(programs=programs), schedules=CI_SEEDS)
-    assert f"--replay-schedule={caught.value.token}" in caught.value.command

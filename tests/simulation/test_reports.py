@@ -16,6 +16,7 @@ from tests.simulation.broken_images import forget_before_the_deletion
 from tests.simulation.broken_imports import forget_what_was_committed
 from tests.simulation.broken_publishing import count_openings_later
 from tests.simulation.broken_restorations import overwrite_what_others_write
+from tests.simulation.broken_usage import add_again
 from tests.simulation.housekeeping_broken import forget_receipts_early
 from tests.simulation.housekeeping_service import simulate_housekeeping
 from tests.simulation.identity_broken import use_invitations_again
@@ -25,7 +26,6 @@ from tests.simulation.publishing_service import simulate_publishing
 from tests.simulation.restoration_service import simulate_restorations
 from tests.simulation.service import simulate
 from tests.simulation.test_simulation import CI_SEEDS
-from tests.simulation.test_usage_simulation import add_again
 from tests.simulation.usage_service import simulate_usage
 
 Simulation = Callable[[], Awaitable[object]]

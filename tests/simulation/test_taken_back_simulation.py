@@ -1,21 +1,9 @@
-"""A history is taken back at any moment; proof that a comparison of positions alone is caught."""
+"""A history is taken back at any moment."""
 
-from collections.abc import Callable
-from typing import Any
-
-import pytest
-from greenroom.testing import ScheduleFailure
 from greenroom.testing.plugin import Explore
-from octavo_rules.identity import Cursor, WorkspaceId
 
-from octavo.actors.notice_hub import NoticeHub
-from octavo.actors.workspace import actor
-from octavo.store import Script, Transaction
-from octavo.store.queries import changesets
-from octavo.store.queries import feed as feeds
-from octavo.store.queries.feed import Heads, Since
 from tests.simulation.taken_back_service import ALL_TURNS, simulate_taken_back
-from tests.simulation.test_simulation import CI_SEEDS, MOST, SEEDS
+from tests.simulation.test_simulation import CI_SEEDS, SEEDS
 
 SIGHTS = {
     *("created", "updated", "deleted", "purged", "cursor unknown"),
@@ -24,80 +12,9 @@ SIGHTS = {
 """What has to occur under this many schedules, or the simulation tests less than it claims."""
 
 
-def commit_at_a_position(patch: pytest.MonkeyPatch) -> None:
-    """The fence of commits is the position alone."""
-    for name in ("_MOVE_CURSOR", "_READ_DOCUMENTS"):
-        sql = getattr(changesets, name)
-        assert "mark_id = $3::uuid" in sql
-        patch.setattr(changesets, name, sql.replace("mark_id = $3::uuid", "$3::uuid IS NOT NULL"))
-
-
-def refresh_after_a_position(patch: pytest.MonkeyPatch) -> None:
-    """An actor reads what has changed since a position, whatever its mark."""
-    heads_after = feeds.heads_after
-
-    def read(workspace_id: WorkspaceId, cursor: Cursor) -> Script[Heads | None]:
-        script = heads_after(workspace_id, cursor)
-
-        async def read_all(transaction: Transaction) -> Heads | None:
-            found = await script(transaction)
-            return None if found is None else found._replace(known=True)
-
-        return read_all
-
-    patch.setattr(actor, "heads_after", read)
-
-
-def continue_at_a_position(patch: pytest.MonkeyPatch) -> None:
-    """The feed continues at a position, whatever mark the device has."""
-    check = feeds.read_cursor_since
-
-    async def read(
-        transaction: Transaction, workspace_id: WorkspaceId, since: Since
-    ) -> Cursor | None:
-        return await check(transaction, workspace_id, Since(since.position))
-
-    patch.setattr(feeds, "read_cursor_since", read)
-
-
-def notify_of_later_positions(patch: pytest.MonkeyPatch) -> None:
-    """Listeners are notified of a later position alone."""
-    announce: Callable[[NoticeHub[Any], WorkspaceId, Cursor], None] = NoticeHub.announce
-
-    def announce_later(self: NoticeHub[Any], workspace_id: WorkspaceId, cursor: Cursor) -> None:
-        newest = self._newest.get(workspace_id)
-        if newest is None or cursor.position > newest.position:
-            announce(self, workspace_id, cursor)
-
-    patch.setattr(NoticeHub, "announce", announce_later)
-
-
-BROKEN: dict[Callable[[pytest.MonkeyPatch], None], str] = {
-    commit_at_a_position: "two files at one place|replaced|has|is lost",
-    refresh_after_a_position: " has .* for ",
-    continue_at_a_position: " has .* of ",
-    notify_of_later_positions: " told ",
-}
-
-
 def test_nothing_of_a_lost_history_is_taken_for_known(explore: Explore) -> None:
     sighted: set[str] = set()
     exploration = explore(
         lambda turns: simulate_taken_back(turns, sighted.add), schedules=SEEDS, steps=ALL_TURNS
     )
     assert exploration.schedules < CI_SEEDS or sighted >= SIGHTS, SIGHTS - sighted
-
-
-@pytest.mark.parametrize(
-    ("broken", "message"),
-    [pytest.param(each, message, id=each.__name__) for each, message in BROKEN.items()],
-)
-def test_comparison_of_positions_alone_is_caught(
-    broken: Callable[[pytest.MonkeyPatch], None],
-    message: str,
-    explore: Explore,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    broken(monkeypatch)
-    with pytest.raises(ScheduleFailure, match=message):
-        explore(simulate_taken_back, schedules=MOST)
