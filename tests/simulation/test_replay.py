@@ -7,7 +7,7 @@ import pytest
 
 from tests.simulation.replayed import KNOWN, SIMULATIONS
 
-COUNT = 5
+COUNT = 3
 """Schedules of each simulation, besides those that are known to be difficult."""
 
 

@@ -32,7 +32,7 @@ from .storms import (
     tree,
 )
 
-SCHEDULES = int(os.environ.get("GREENROOM_STORM_SCHEDULES", "1200"))
+SCHEDULES = int(os.environ.get("GREENROOM_STORM_SCHEDULES", "600"))
 
 
 @pytest.mark.parametrize("storm", STORMS.values(), ids=STORMS)

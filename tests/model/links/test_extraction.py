@@ -211,11 +211,11 @@ def test_link_has_the_location_of_its_target() -> None:
     ],
 )  # fmt: skip
 def test_hostile_text_takes_linear_time(unit: str) -> None:
-    text = f"{unit * (MIB // len(unit))}](x) [[a]] ]: x"
+    text = f"{unit * (MIB // 4 // len(unit))}](x) [[a]] ]: x"
     begun = time.process_time()
     links_of(text)
     # Quadratic time would be minutes, at the least.
-    assert time.process_time() - begun < 20
+    assert time.process_time() - begun < 5
 
 
 def test_code_spans_of_every_length_take_linear_time() -> None:

@@ -213,7 +213,7 @@ async def _sweep_all(notebook: Notebook) -> None:
 async def test_no_transaction_has_the_words_of_a_whole_long_note(
     vault: Notebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = chinese(2_000_000)
+    text = chinese(500_000)
     counting = Counting(monkeypatch)
     await vault.write("a", text)
     await vault.catch_up()

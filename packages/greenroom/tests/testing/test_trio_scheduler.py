@@ -316,7 +316,7 @@ def test_a_run_loop_that_never_asks_is_reported() -> None:
 
 
 NAMES = "abcd"
-SEEDS = range(300)
+SEEDS = range(150)
 
 
 async def blocked(name: str, aborted: list[str]) -> None:
