@@ -12,10 +12,10 @@ from octavo.cli.pauses import loading, pause_rarely
 
 
 @pytest.fixture(autouse=True)
-def _thawed() -> Iterator[None]:
+def _enabled() -> Iterator[None]:
     assert gc.isenabled()
     yield
-    gc.unfreeze()
+    # What is frozen stays so: other tests must not look at what was loaded for all of them.
     gc.enable()
 
 
