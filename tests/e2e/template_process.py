@@ -18,17 +18,14 @@ import octavo
 
 MOST_BYTES = 200_000
 ROOT = Path(octavo.__file__).parent
-# Imported when a command is called, or by a server after it listens.
-PRELOADED = ("cli", "service", "http/api", "http/pages", "http/server", "mcp", "store")
 
 
 def preload() -> None:
-    """Import every module of the commands and of the server."""
-    for folder in PRELOADED:
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            name = ".".join(("octavo", *path.relative_to(ROOT).with_suffix("").parts))
-            if path.stem not in ("__init__", "__main__"):
-                import_module(name)
+    """Import every module, also what is imported when a command or an operation is called."""
+    for path in sorted(ROOT.rglob("*.py")):
+        name = ".".join(("octavo", *path.relative_to(ROOT).with_suffix("").parts))
+        if path.stem not in ("__init__", "__main__"):
+            import_module(name)
     # The objects live as long as each process: without this, each would copy their pages.
     gc.collect()
     gc.freeze()
