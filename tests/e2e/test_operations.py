@@ -1,4 +1,7 @@
-"""Every operation of the contract over real sockets: success and refusals, on both databases."""
+"""Every operation of the contract over real sockets: success and refusals, on both databases.
+
+The refusals that all operations have in common are asked of each operation with SQLite.
+"""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -199,11 +202,16 @@ def needed() -> set[tuple[str, str]]:
     }
 
 
-def cases() -> list[Case]:
-    """The cases of the modules, and one of each common refusal that they omit."""
+def common_cases() -> list[Case]:
+    """One case of each common refusal that the modules omit."""
     shown = {(case.operation, case.outcome) for case in CASES}
     rest = sorted(pair for pair in needed() - shown if pair[1] in ALIKE)
-    return [*CASES, *(common_case(TOLD[operation], code) for operation, code in rest)]
+    return [common_case(TOLD[operation], code) for operation, code in rest]
+
+
+COMMON = common_cases()
+ON_POSTGRES = {case.outcome: case for case in COMMON}.values()
+"""Of the common refusals one of each code: what they depend on is above the databases."""
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
@@ -228,16 +236,26 @@ def test_served_document_is_the_declared_one(world: World) -> None:
     assert world.http.get("/api/openapi.json").json() == DOCUMENT
 
 
-@pytest.mark.parametrize("case", cases(), ids=str)
+@pytest.mark.parametrize("case", CASES, ids=str)
 def test_operation(world: World, case: Case) -> None:
     if case.outcome < "4":
         world = world.in_new_workspace()
-    response = case.way(world)
-    world.contract.check(case.operation, response)
-    assert case.outcome == outcome(response), response.text[:500]
+    response = produced(world, case)
     if EXEMPLARY.get(case.operation) is case:
         example = recorded(world, case.operation, response)
         assert example == checked_in().get(case.operation), "`make examples` renews the examples"
+
+
+@pytest.mark.parametrize("world", ["sqlite"], indirect=True, scope="module")
+@pytest.mark.parametrize("case", COMMON, ids=str)
+def test_common_refusal(world: World, case: Case) -> None:
+    produced(world, case)
+
+
+@pytest.mark.parametrize("world", ["postgres"], indirect=True, scope="module")
+@pytest.mark.parametrize("case", ON_POSTGRES, ids=str)
+def test_common_refusal_on_postgres(world: World, case: Case) -> None:
+    produced(world, case)
 
 
 @pytest.mark.parametrize(("operation", "method", "path"), ANY_OPERATION)
@@ -264,7 +282,7 @@ def test_refusal_by_the_server_itself(
 
 
 def test_every_operation_has_its_cases() -> None:
-    shown = {(case.operation, case.outcome) for case in cases()}
+    shown = {(case.operation, case.outcome) for case in [*CASES, *COMMON]}
     assert needed() - shown == set()
 
 
@@ -304,6 +322,14 @@ def test_no_case_covers_an_undocumented_response() -> None:
 def test_modules_of_cases_are_in_the_table(module: object) -> None:
     name = getattr(module, "__name__", "")
     assert any(case.way.__module__ == name for case in CASES)
+
+
+def produced(world: World, case: Case) -> httpx.Response:
+    """The response of a case, which is documented and has its outcome."""
+    response = case.way(world)
+    world.contract.check(case.operation, response)
+    assert case.outcome == outcome(response), response.text[:500]
+    return response
 
 
 def outcome(response: httpx.Response) -> str:
