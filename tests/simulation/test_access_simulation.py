@@ -7,7 +7,7 @@ from greenroom.testing.plugin import Explore
 from tests.simulation.access_service import ALL_CROWD_TURNS, simulate_access
 from tests.simulation.test_simulation import CI_SEEDS, SEEDS
 
-SHARE = 0.3
+SHARE = 0.6
 """Of the schedules of other simulations: one takes longer here."""
 SIGHTS: dict[str, float] = {
     "served": 0.4,

@@ -8,7 +8,7 @@ from tests.simulation.housekeeping_rows import KINDS
 from tests.simulation.housekeeping_service import ALL_USES, simulate_housekeeping
 from tests.simulation.test_simulation import CI_SEEDS, SEEDS
 
-SHARE = 0.3
+SHARE = 0.6
 """Of the schedules of other simulations: one takes longer here."""
 SIGHTS: dict[str, float] = {
     **{f"{kind.table} removed": 0.5 for kind in KINDS},
