@@ -55,6 +55,8 @@ from benchmarks.http import (  # noqa: E402
 )
 
 SIZE, LINKS = 2_000, 10
+OWN = ("octavo/", "packages/")
+"""The folders of the project whose files are counted, but for tests and benchmarks."""
 WARM = 30
 REQUESTS = 800
 QUICKLY = 160
@@ -294,6 +296,12 @@ def tell_all(
 ) -> None:
     each = {room: calls.total() / requests for room, calls in found.items()}
     report(name, sum(each.values()), "calls")
+    # Those of jobs in the background run less often.
+    called = (
+        function for calls in found.values() for function in calls if calls[function] >= requests
+    )
+    files = {file for function in called if (file := function.partition(":")[0]).startswith(OWN)}
+    report(f"{name}/files", len(files), "files")
     if asked.rooms:
         for room in sorted(each, key=each.__getitem__, reverse=True):
             report(f"{name}/{room}", each[room], "calls")

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 
 ROOT = f"{Path(__file__).parents[2]}{os.sep}"
+LIBRARIES = f"{ROOT}packages{os.sep}"
 PACKAGES = f"{sysconfig.get_paths()['purelib']}{os.sep}"
 
 
@@ -62,6 +63,9 @@ def _place(code: CodeType) -> tuple[str, str]:
     name = f"{path.removeprefix(ROOT).removeprefix(PACKAGES)}:{code.co_qualname}"
     if path.startswith(PACKAGES):
         return path.removeprefix(PACKAGES).partition(os.sep)[0], name
+    if path.startswith(LIBRARIES):
+        # packages/greenroom/src/greenroom/…
+        return path.removeprefix(LIBRARIES).split(os.sep)[2], name
     if path.startswith(f"{ROOT}octavo{os.sep}"):
         parts = path.removeprefix(ROOT).split(os.sep)
         return "/".join(parts[: max(2, min(3, len(parts) - 1))]), name
