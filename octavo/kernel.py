@@ -18,7 +18,7 @@ from octavo.actors.notice_hub import NoticeHub
 from octavo.control.serving import Commands
 from octavo.http import contract
 from octavo.http.pages.menus import MenuEntry
-from octavo.settings import Settings
+from octavo.settings import KernelSettings
 from octavo.store import Script, Store
 from octavo.store.blobs import BlobStore, Staging
 from octavo.store.content_cache import Cache
@@ -37,7 +37,7 @@ class Kernel:
     """What the service gives to every feature.
 
     Attributes:
-        settings: the settings of the installation.
+        settings: its own section of the settings.
         store: the database.
         shared: whether other processes use the same database.
         blobs: where images are stored.
@@ -51,7 +51,7 @@ class Kernel:
         log_request: receives the record of each request.
     """
 
-    settings: Settings
+    settings: KernelSettings
     store: Store
     shared: bool
     blobs: BlobStore
@@ -94,7 +94,7 @@ class Parts:
     commands: Commands = field(default_factory=dict)
 
 
-def no_retention(settings: Settings) -> Sequence[RetentionStep]:
+def no_retention(settings: KernelSettings) -> Sequence[RetentionStep]:
     """Return that nothing expires."""
     return ()
 
@@ -108,7 +108,7 @@ class Feature:
         operations: the classes whose methods declare its operations.
         listeners: what it does in the transactions of others.
         indexes: follow the commits; earlier ones are updated first.
-        retention: returns what removes expired rows, with the settings; the order doesn't matter.
+        retention: returns what removes expired rows, by the settings; the order doesn't matter.
         sweeps: return scripts that erase more of what was deleted, and return whether more is left.
         expired_blobs: return scripts for a time in Unix milliseconds; each removes what has expired
             and refers to blobs, and returns whether more is left.
@@ -119,7 +119,7 @@ class Feature:
     operations: Sequence[type] = ()
     listeners: Listeners = NO_LISTENERS
     indexes: Sequence[FileIndex[Any]] = ()
-    retention: Callable[[Settings], Sequence[RetentionStep]] = no_retention
+    retention: Callable[[Any], Sequence[RetentionStep]] = no_retention
     sweeps: Sequence[Callable[[], Script[bool]]] = ()
     expired_blobs: Sequence[Callable[[int], Script[bool]]] = ()
     menu: Sequence[MenuEntry] = ()

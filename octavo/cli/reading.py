@@ -8,6 +8,7 @@ import click
 
 from octavo.cli.output import Failed
 from octavo.control.client import ControlFailed, ask
+from octavo.service.settings import Settings
 from octavo.settings import LoadedSettings, SettingsError, read_settings
 from octavo.settings.names import CONFIG_OPTION, CONFIG_VARIABLE, option
 from octavo.settings.reading import CONFIG_FILE, Description, describe, shown
@@ -20,7 +21,7 @@ def takes_settings(*names: str) -> Callable[[F], F]:
 
     The command gets their texts by the names of the settings, and ``config``, the file.
     """
-    known = {setting.name: setting for setting in describe()}
+    known = {setting.name: setting for setting in describe(Settings)}
     wanted = [known[name] for name in names or known]
 
     def decorate(function: F) -> F:
@@ -37,7 +38,7 @@ def takes_settings(*names: str) -> Callable[[F], F]:
     return decorate
 
 
-def read(context: click.Context, given: Mapping[str, str | None]) -> LoadedSettings:
+def read(context: click.Context, given: Mapping[str, str | None]) -> LoadedSettings[Settings]:
     """Read the settings, with what `takes_settings` was ``given``.
 
     Raises `Failed` with a line for each problem, and the exit code of wrong settings.
@@ -45,12 +46,12 @@ def read(context: click.Context, given: Mapping[str, str | None]) -> LoadedSetti
     options = {name: text for name, text in given.items() if name != "config"}
     environment: Mapping[str, str] = context.find_root().obj
     try:
-        return read_settings(environment, options, given["config"])
+        return read_settings(Settings, environment, options, given["config"])
     except SettingsError as error:
         raise Failed(*error.problems, exit_code=2) from None
 
 
-def public_url_of(found: LoadedSettings) -> str:
+def public_url_of(found: LoadedSettings[Settings]) -> str:
     """Return the origin of the installation, for a link.
 
     A running server knows it from options that the command did not get.

@@ -25,7 +25,7 @@ from octavo.access.entropy import new_entropy
 from octavo.cli.interruption import in_thread
 from octavo.cli.progress import Progress, Report, size_text
 from octavo.service.blob_transfer import BlobTransfer, remove_unnamed
-from octavo.settings import Settings
+from octavo.settings import KernelSettings
 from octavo.store import StoreError, StoreFull
 from octavo.store.blobs.deletion_lock import deletion_held_off
 from octavo.store.engine import require_installation
@@ -123,7 +123,7 @@ class Backup:
 
 
 async def back_up(
-    settings: Settings, target: Path, *, replace: bool, blobs: bool, report: Report
+    settings: KernelSettings, target: Path, *, replace: bool, blobs: bool, report: Report
 ) -> Backup:
     """Copy the database to ``target``, an absolute path, and its blobs to the folder next to it.
 

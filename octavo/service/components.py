@@ -44,7 +44,7 @@ from octavo.service.features import (
     retention_job,
     sweeping_job,
 )
-from octavo.settings import Settings
+from octavo.service.settings import Settings
 from octavo.store import Store, StoreUnavailable
 from octavo.store import postgres as postgres_engine
 from octavo.store.content_cache import Cache
@@ -68,6 +68,7 @@ _log = logging.getLogger(__name__)
 class Service:
     """What runs: the kernel, the actors of the workspaces, and the features."""
 
+    settings: Settings
     kernel: Kernel
     workspaces: Workspaces
     features: Features
@@ -131,7 +132,7 @@ def build_service(
     after.erased.listen(sweeper.wake)
     # The index of words may have been emptied.
     after.swept.listen(collection.wake, indexer.look)
-    usage = usage_feature(kernel)
+    usage = usage_feature(kernel, settings)
     root.add(worker("refusals", audit.refused.run, audit.refused.flush))
     root.add(worker("indexer", indexer.run))
     root.add(worker("sweeper", sweeper.run))
@@ -154,13 +155,13 @@ def build_service(
             storage=usage.storage,
         )
     )
-    features = build_features(kernel, legal, usage, directory, perform)
+    features = build_features(kernel, settings, legal, usage, directory, perform)
     caches = [cache, *(each for parts in features.parts for each in parts.caches)]
     root.add(worker("caches", partial(_drop_unused, caches)))
     for parts in features.parts:
         for spec in parts.workers:
             root.add(spec)
-    return Service(kernel, directory, features)
+    return Service(settings, kernel, directory, features)
 
 
 async def _drop_unused(caches: Sequence[Cache]) -> None:

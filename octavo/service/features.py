@@ -34,7 +34,7 @@ from octavo.features.usage import feature as usage
 from octavo.http import contract
 from octavo.http.pages.menus import in_order
 from octavo.kernel import Feature, Kernel, Parts
-from octavo.settings import Settings
+from octavo.service.settings import Settings
 from octavo.store import Store
 from octavo.store.blobs import BlobStore
 from octavo.store.queries import audit
@@ -88,7 +88,8 @@ class Features(NamedTuple):
 
 def build_features(
     kernel: Kernel,
-    legal_documents: legal.Legal,
+    settings: Settings,
+    documents: legal.Legal,
     used: usage.Usage,
     workspaces: Workspaces,
     perform: contract.PerformAs,
@@ -98,18 +99,18 @@ def build_features(
     ``used`` is the feature that the actors ``workspaces`` use; ``perform`` performs an
     operation of the API.
     """
-    sends = mail.mail_feature(kernel)
-    people = accounts.accounts_feature(kernel, sends, legal_documents, used)
-    groups = members.members_feature(kernel, legal_documents, people)
-    pictures = images.images_feature(kernel, used)
+    sends = mail.mail_feature(kernel, settings)
+    people = accounts.accounts_feature(kernel, settings, sends, documents, used)
+    groups = members.members_feature(kernel, settings, documents, people)
+    pictures = images.images_feature(kernel, settings, used)
     notes_and_images = files.files_feature(kernel, used, pictures, workspaces)
     found = search.search_feature(kernel, used)
     published = publishing.publishing_feature(
-        kernel, sends, legal_documents, used, people, pictures
+        kernel, settings, sends, documents, used, people, pictures
     )
     parts = (
         sends.parts,
-        legal.legal_feature(kernel, legal_documents),
+        legal.legal_feature(kernel, documents),
         used.parts,
         people.parts,
         groups.parts,
@@ -119,11 +120,11 @@ def build_features(
         links.links_feature(kernel),
         found.parts,
         sync.sync_feature(kernel, used, people),
-        history.history_feature(kernel, used, notes_and_images, workspaces),
-        archives.archives_feature(kernel, legal_documents, used, people, pictures, workspaces),
+        history.history_feature(kernel, settings, used, notes_and_images, workspaces),
+        archives.archives_feature(kernel, settings, documents, used, people, pictures, workspaces),
         published.parts,
-        oauth.oauth_feature(kernel, people),
-        mcp.mcp_feature(kernel, people, perform),
+        oauth.oauth_feature(kernel, settings, people),
+        mcp.mcp_feature(kernel, settings, people, perform),
         notes.notes_feature(kernel, published),
     )
     return Features(parts, people, notes_and_images, found, published)

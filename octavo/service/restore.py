@@ -33,7 +33,7 @@ from octavo.service.backup import (
     without_links,
 )
 from octavo.service.blob_transfer import BlobTransfer, described_faults, move_unnamed
-from octavo.settings import Settings
+from octavo.settings import KernelSettings
 from octavo.store import StoreError, StoreFull, StoreUnusable
 from octavo.store.data_folder import DataFolderError, DataFolderInUse, holding
 from octavo.store.open_blobs import FOLDER
@@ -92,7 +92,7 @@ class _Copy:
 
 
 async def restore(
-    settings: Settings, source: Path, *, blobs: bool, incomplete: bool, report: Report
+    settings: KernelSettings, source: Path, *, blobs: bool, incomplete: bool, report: Report
 ) -> Restored:
     """Replace the database in the data folder by a backup, which is verified first.
 

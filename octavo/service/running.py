@@ -40,8 +40,8 @@ from octavo.service.components import build_service
 from octavo.service.features import LISTENERS
 from octavo.service.readiness import ReadinessProbe
 from octavo.service.server_options import server_options
+from octavo.service.settings import Settings
 from octavo.service.wiring import wire_application
-from octavo.settings import Settings
 from octavo.settings.addresses import Bind, is_local, local_origin
 from octavo.store.data_folder import holding
 from octavo.store.engine import StoreEngine, open_engine

@@ -7,13 +7,13 @@ from antechamber import Limits, RejectedRequest, ServerOptions, raise_file_limit
 from antechamber.limits import ServerUsage
 
 from octavo.http import contract
-from octavo.settings import Settings
+from octavo.settings import KernelSettings
 
 _log = logging.getLogger(__name__)
 
 
 def server_options(
-    settings: Settings,
+    settings: KernelSettings,
     log_request: contract.RequestLog,
     usage: ServerUsage,
     *,

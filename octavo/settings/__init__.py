@@ -4,8 +4,8 @@ A setting comes from ``octavo.toml``, from the environment variable ``OCTAVO_<NA
 option of the command line; the later goes first.
 """
 
-from octavo.settings.addresses import Bind, DatabaseUrl
+from octavo.settings.addresses import Bind
 from octavo.settings.reading import LoadedSettings, SettingsError, read_settings
-from octavo.settings.settings import Settings
+from octavo.settings.settings import KernelSettings
 
-__all__ = ["Bind", "DatabaseUrl", "LoadedSettings", "Settings", "SettingsError", "read_settings"]
+__all__ = ["Bind", "KernelSettings", "LoadedSettings", "SettingsError", "read_settings"]

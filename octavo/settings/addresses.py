@@ -7,65 +7,13 @@ Each reader raises `ValueError` with a text that goes on from the value, as thos
 import ipaddress
 import re
 from dataclasses import dataclass, field
-from typing import Literal, Self
+from typing import Self
 from urllib.parse import parse_qsl, urlsplit
-
-from octavo.model.access.account import Address, parse_address
-from octavo.model.label import parse_label
-from octavo.settings.values import file
-
-SmtpSecurity = Literal["starttls", "tls", "none"]
-
-SMTP_PORTS: dict[SmtpSecurity, int] = {"starttls": 587, "tls": 465, "none": 25}
-"""The usual port for each value of ``smtp_security``."""
-
-_LONGEST_NAME = 100
-_INVALID = (
-    "is not a sender: give an address such as notes@example.org, or a name and an address such as "
-    "Octavo <notes@example.org>"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Sender:
-    """The sender of messages, a mailbox (RFC 5322 section 3.4).
-
-    Attributes:
-        name: the display name; may be empty. It is one line without control characters.
-        address: the address.
-    """
-
-    name: str
-    address: Address
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Read ``address`` or ``name <address>``.
-
-        Raises ValueError with a text that goes on from the value, as `octavo.settings.values` does.
-        """
-        name, bracket, rest = text.rpartition("<")
-        try:
-            if not bracket:
-                return cls("", parse_address(text))
-            if not rest.endswith(">"):
-                raise ValueError(_INVALID)
-            name = name.strip()
-            if len(name) > 1 and name[0] == name[-1] == '"':
-                name = name[1:-1]
-            return cls(parse_label(name, _LONGEST_NAME), parse_address(rest[:-1]))
-        except ValueError:
-            raise ValueError(_INVALID) from None
-
-    def __str__(self) -> str:
-        return f"{self.name} <{self.address}>" if self.name else self.address
-
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8080
 
 _LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
-_PAGE = re.compile(r"[a-z][a-z0-9-]{0,49}")
 _OBJECT_STORE = re.compile(
     r"(?:s3|az|gs)://[a-z0-9](?:[a-z0-9._-]{1,220})[a-z0-9](?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*/?"
 )
@@ -229,7 +177,8 @@ def is_web_address(text: str) -> bool:
     return re.match("https?://", text, re.IGNORECASE) is not None
 
 
-def _web_address(text: str) -> str:
+def web_address(text: str) -> str:
+    """Read an http or https address."""
     try:
         parts = urlsplit(text)
         host = parts.hostname or ""
@@ -242,44 +191,6 @@ def _web_address(text: str) -> str:
             "special characters percent-encoded"
         )
     return text
-
-
-def legal_document(text: str) -> str:
-    """Read a legal document: the path of a file, or an http or https address."""
-    return _web_address(text) if is_web_address(text) else file(text)
-
-
-@dataclass(frozen=True, slots=True)
-class NamedAddress:
-    """An address that clients ask for by its name."""
-
-    name: str
-    address: str
-
-    def __str__(self) -> str:
-        return f"{self.name}={self.address}"
-
-
-def portal_addresses(text: str) -> tuple[NamedAddress, ...]:
-    """Read ``name=address`` once or more, separated by commas.
-
-    The query of an address must not have a parameter ``token``, which is added to it.
-    """
-    found: dict[str, NamedAddress] = {}
-    for part in text.split(","):
-        name, equals, address = part.strip().partition("=")
-        if not equals or not _PAGE.fullmatch(name) or name in found:
-            raise ValueError(
-                "is not a list of pages: give a different name of small letters, digits and "
-                "hyphens for each, and its address, such as billing=https://billing.example.org"
-            )
-        _web_address(address)
-        if any(
-            key == "token" for key, _ in parse_qsl(urlsplit(address).query, keep_blank_values=True)
-        ):
-            raise ValueError("has a parameter token, which Octavo adds: leave it out")
-        found[name] = NamedAddress(name, address)
-    return tuple(found.values())
 
 
 def object_store_address(text: str) -> str:

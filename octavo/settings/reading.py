@@ -3,15 +3,14 @@
 Weak to strong: the default, the file, the environment, the options of the command.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Generic, TypeVar
 
 from pydantic import ValidationError
-from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
-from pydantic_settings import PydanticBaseSettingsSource, TomlConfigSettingsSource
 
 from octavo.settings.addresses import DatabaseUrl
 from octavo.settings.names import (
@@ -25,107 +24,68 @@ from octavo.settings.names import (
     option,
     variable,
 )
-from octavo.settings.settings import PASSWORDS, Settings
+from octavo.settings.settings import KernelSettings
 
-_NAMES = tuple(Settings.model_fields)
+S = TypeVar("S", bound=KernelSettings)
+
 _SEE = "`octavo serve --help` lists the settings"
 _WITHOUT_HTTP2 = "leave it out; Octavo speaks HTTP/1.1, and HTTP/2 is the work of a proxy"
 
 
-class SettingsSource(PydanticBaseSettingsSource):
+@dataclass(frozen=True, slots=True)
+class _Source:
     """One place that settings are read from.
 
-    Args:
-        given: the text of each setting that it gives, by the setting's name.
-
     Attributes:
+        given: the text of each setting that it gives, by the setting's name.
         problems: a line for each name in it that is not a setting.
+        called: returns what the source calls a setting.
+        file: the file that was read.
     """
 
-    def __init__(self, given: Mapping[str, str], problems: tuple[str, ...] = ()) -> None:
-        super().__init__(Settings)
-        self._given = given
-        self.problems = problems
-
-    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        """Return the text given for a field, or None."""
-        return self._given.get(field_name), field_name, False
-
-    def __call__(self) -> dict[str, Any]:
-        """Return the text of each setting that is given here."""
-        found = ((name, self._given.get(name)) for name in _NAMES)
-        return {name: text for name, text in found if text is not None}
-
-    def called(self, name: str) -> str:
-        """Return what this source calls the setting ``name``."""
-        raise NotImplementedError
+    given: Mapping[str, str]
+    problems: Sequence[str]
+    called: Callable[[str], str]
+    file: Path | None = None
 
 
-class OptionsSource(SettingsSource):
-    """The options of a command; ``given`` has None for those that were left out.
+def _options(passwords: frozenset[str], options: Mapping[str, str | None]) -> _Source:
+    """Return the options of a command; those that were left out are None.
 
     A password among them is a problem: every user of the machine can list them.
     """
-
-    def __init__(self, given: Mapping[str, str | None]) -> None:
-        texts = {name: text for name, text in given.items() if text is not None}
-        super().__init__(
-            texts,
-            tuple(
-                f"{option(name)} shows a password to every user of this machine: give it in the"
-                f" environment variable {variable(name)}, or as {name} in a file that --config"
-                " names"
-                for name, text in texts.items()
-                if name in PASSWORDS or (name == "database" and _has_password(text))
-            ),
-        )
-
-    def called(self, name: str) -> str:
-        """Return the option."""
-        return option(name)
+    given = {name: text for name, text in options.items() if text is not None}
+    problems = [
+        f"{option(name)} shows a password to every user of this machine: give it in the"
+        f" environment variable {variable(name)}, or as {name} in a file that --config names"
+        for name, text in given.items()
+        if name in passwords or (name == "database" and _has_password(text))
+    ]
+    return _Source(given, problems, option)
 
 
-class EnvironmentSource(SettingsSource):
-    """The variables of the environment."""
-
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        given = {name: environment.get(variable(name)) for name in _NAMES}
-        super().__init__(
-            {name: text for name, text in given.items() if text is not None},
-            tuple(_misspelled(environment)),
-        )
-
-    def called(self, name: str) -> str:
-        """Return the variable."""
-        return variable(name)
+def _variables(names: Sequence[str], environment: Mapping[str, str]) -> _Source:
+    texts = {name: environment.get(variable(name)) for name in names}
+    given = {name: text for name, text in texts.items() if text is not None}
+    return _Source(given, [*_misspelled(environment, names)], variable)
 
 
-class FileSource(SettingsSource):
-    """A TOML file: a key for each setting that it gives.
+def _toml(names: Sequence[str], path: Path) -> _Source:
+    """Return what a file gives: a key for each setting.
 
     Raises `ValueError` for what is not TOML and `OSError` for what can't be read.
     """
-
-    def __init__(self, path: Path) -> None:
-        # A file that is missing would pass for an empty one.
-        path.open("rb").close()
-        data = TomlConfigSettingsSource(Settings, toml_file=path).toml_data
-        given: dict[str, str] = {}
-        problems: list[str] = []
-        for key, value in data.items():
-            text = _text(value)
-            if key not in _NAMES:
-                problems.append(f"{path}: {key} is not a setting: {_hint(key, _NAMES, str)}")
-            elif text is None:
-                problems.append(f"{path}: {key} is not a value: give text in quotes, or a number")
-            else:
-                given[key] = text
-        super().__init__(given, tuple(problems))
-        self.path = path
-
-    def called(self, name: str) -> str:
-        """Return the file and the key."""
-        return f"{self.path}: {name}"
+    given: dict[str, str] = {}
+    problems: list[str] = []
+    for key, value in tomllib.loads(path.read_bytes().decode()).items():
+        text = _text(value)
+        if key not in names:
+            problems.append(f"{path}: {key} is not a setting: {_hint(key, names, str)}")
+        elif text is None:
+            problems.append(f"{path}: {key} is not a value: give text in quotes, or a number")
+        else:
+            given[key] = text
+    return _Source(given, problems, lambda name: f"{path}: {name}", path)
 
 
 def _has_password(database: str) -> bool:
@@ -148,12 +108,12 @@ def _text(value: object) -> str | None:
             return None
 
 
-def _misspelled(environment: Mapping[str, str]) -> Iterator[str]:
-    known = {CONFIG_VARIABLE, KEY_VARIABLE, *map(variable, _NAMES)}
+def _misspelled(environment: Mapping[str, str], names: Sequence[str]) -> Iterator[str]:
+    known = {CONFIG_VARIABLE, KEY_VARIABLE, *map(variable, names)}
     for name, value in sorted(environment.items()):
         if name in known or not name.startswith(PREFIX) or is_of_a_platform(name, value):
             continue
-        hint = _hint(name.removeprefix(PREFIX), (*_NAMES, "config"), variable)
+        hint = _hint(name.removeprefix(PREFIX), (*names, "config"), variable)
         yield f"{name} is not a setting: {hint}"
 
 
@@ -184,7 +144,7 @@ class SettingsError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedSettings:
+class LoadedSettings(Generic[S]):
     """What was read.
 
     Attributes:
@@ -193,17 +153,18 @@ class LoadedSettings:
         file: the file that was read, None without one.
     """
 
-    settings: Settings
+    settings: S
     origins: Mapping[str, str]
     file: Path | None
 
 
 def read_settings(
+    kind: type[S],
     environment: Mapping[str, str],
     options: Mapping[str, str | None] | None = None,
     config: str | None = None,
-) -> LoadedSettings:
-    """Read the settings.
+) -> LoadedSettings[S]:
+    """Read the settings of a ``kind``.
 
     ``options`` maps names of settings to the text given on the command line, or to None for one
     that was not given. ``config`` names the file; without it ``OCTAVO_CONFIG`` does, and without
@@ -211,19 +172,17 @@ def read_settings(
     with every problem found, not the first alone.
     """
     problems: list[str] = []
-    sources: list[SettingsSource] = [EnvironmentSource(environment), OptionsSource(options or {})]
-    file = None
+    names = kind.names()
+    sources = [_variables(names, environment), _options(kind.passwords(), options or {})]
     try:
-        file = _file(environment, config)
+        sources = [*_file(names, environment, config), *sources]
     except SettingsError as error:
         problems += error.problems
-    if file is not None:
-        sources.insert(0, file)
     values: dict[str, str] = {}
     origins: dict[str, str] = {}
     for source in sources:
         problems += source.problems
-        found: dict[str, str] = source()
+        found = {name: source.given[name] for name in names if name in source.given}
         values |= found
         origins |= {name: source.called(name) for name in found}
     try:
@@ -232,27 +191,30 @@ def read_settings(
             for name, text in values.items()
             if not text
         ]
-        settings = Settings.model_validate({name: text for name, text in values.items() if text})
+        settings = kind.model_validate({name: text for name, text in values.items() if text})
     except ValidationError as error:
-        for each in error.errors(include_url=False):
+        errors = error.errors(include_url=False)
+        for each in sorted(errors, key=lambda each: [names.index(str(n)) for n in each["loc"][:1]]):
             # What depends on a value that was refused says nothing new: a default, a contradiction.
             follows = not each["loc"] and bool(problems)
             if each["type"] != "default_factory_not_called" and not follows:
-                problems += _reported(each, origins)
+                problems += _reported(kind, each, origins)
         raise SettingsError(tuple(problems)) from None
     if problems:
         raise SettingsError(tuple(problems))
-    return LoadedSettings(settings, origins, None if file is None else file.path)
+    return LoadedSettings(settings, origins, sources[0].file)
 
 
-def _file(environment: Mapping[str, str], config: str | None) -> FileSource | None:
+def _file(
+    names: Sequence[str], environment: Mapping[str, str], config: str | None
+) -> list[_Source]:
     named = environment.get(CONFIG_VARIABLE) if config is None else config
     path = Path(CONFIG_FILE if named is None else named)
     origin = CONFIG_VARIABLE if config is None else CONFIG_OPTION
     if named is None and not path.exists():
-        return None
+        return []
     try:
-        return FileSource(path)
+        return [_toml(names, path)]
     except OSError as error:
         where = f"{path}: the file of settings" if named is None else f"{origin}={named!r}"
         reason = f"{where} can't be read: {error.strerror}: give the path of a TOML file"
@@ -261,12 +223,14 @@ def _file(environment: Mapping[str, str], config: str | None) -> FileSource | No
     raise SettingsError((reason,))
 
 
-def _reported(error: ErrorDetails, origins: Mapping[str, str]) -> list[str]:
+def _reported(
+    kind: type[KernelSettings], error: ErrorDetails, origins: Mapping[str, str]
+) -> list[str]:
     reason = error.get("ctx", {}).get("error", error["msg"])
     if not error["loc"]:
         return str(reason).splitlines()
     name = str(error["loc"][0])
-    extra = Settings.model_fields[name].json_schema_extra
+    extra = kind.model_fields[name].json_schema_extra
     secret = isinstance(extra, dict) and extra.get("secret") is True
     shown = origins[name] if secret else f"{origins[name]}={error['input']!r}"
     return [f"{shown} {reason}"]
@@ -287,12 +251,14 @@ class Description:
     meaning: str
 
 
-def describe() -> Iterator[Description]:
-    """Yield every setting, in order of declaration."""
-    for name, field in Settings.model_fields.items():
+def describe(kind: type[KernelSettings]) -> Iterator[Description]:
+    """Yield every setting of a ``kind``, in the order of their names."""
+    passwords = kind.passwords()
+    for name in kind.names():
+        field = kind.model_fields[name]
         meaning = field.description or ""
         default = field.get_default(call_default_factory=True, validated_data={})
-        of_options = None if name in PASSWORDS else option(name)
+        of_options = None if name in passwords else option(name)
         yield Description(name, variable(name), of_options, plain(default), meaning)
 
 

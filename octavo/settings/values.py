@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 from pydantic import BeforeValidator
 
@@ -154,3 +154,12 @@ def folder(text: str) -> Path:
     if not usable:
         raise ValueError("is not a folder: give the path of one, or of one to be created")
     return path
+
+
+Seconds = Annotated[float, reads(seconds)]
+Wait = Annotated[float, reads(wait)]
+Days = Annotated[float, reads(days)]
+File = Annotated[str, reads(file)]
+Positive = Annotated[int, reads(count(1))]
+Line = Annotated[str, reads(line)]
+Switch = Annotated[bool, reads(switch)]

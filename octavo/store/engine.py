@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from octavo.settings import Settings
+from octavo.settings import KernelSettings
 from octavo.store import Store, StoreOutdated, StoreUnusable, Transaction
 from octavo.store import postgres as postgres_engine
 from octavo.store.blobs.local import keys_in
@@ -75,7 +75,7 @@ class StoreEngine:
 
 @asynccontextmanager
 async def open_engine(
-    settings: Settings,
+    settings: KernelSettings,
     listeners: Listeners,
     *,
     random: Callable[[], float],

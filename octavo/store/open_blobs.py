@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from octavo.settings import Settings
+from octavo.settings import KernelSettings
 from octavo.store import blobs
 
 FOLDER = "blobs"
@@ -11,7 +11,7 @@ STAGING = "staging"
 """The folder of files on their way to the blob store and from it, in the data folder."""
 
 
-def open_blobs(settings: Settings) -> blobs.BlobStore:
+def open_blobs(settings: KernelSettings) -> blobs.BlobStore:
     """Return the blob store that ``settings`` name.
 
     Raises `octavo.store.blobs.BlobsUnusable` when an object store can't be used as the environment
@@ -30,7 +30,7 @@ class BlobFolders(NamedTuple):
     staging: blobs.Staging
 
 
-async def open_blob_folders(settings: Settings, name: str) -> BlobFolders:
+async def open_blob_folders(settings: KernelSettings, name: str) -> BlobFolders:
     """Open the blob store, and remove files that a server that died left on their way.
 
     Only the server that holds the data folder may call it, with a ``name`` that no other had.

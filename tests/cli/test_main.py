@@ -13,7 +13,7 @@ from octavo.features.mail import sending
 from octavo.features.members import invitations_of_terminal
 from octavo.model.access.token import digest_of, is_operator_token
 from octavo.service.registry import contract_document
-from octavo.settings import Settings
+from octavo.service.settings import Settings
 from octavo.settings.names import option
 from octavo.settings.reading import describe, shown
 from octavo.settings.values import digests
@@ -112,7 +112,7 @@ def test_short_option_shows_the_help(argv: list[str], capsys: pytest.CaptureFixt
 def test_serve_help_lists_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", "--help"], {}) == 0
     printed = "".join(capsys.readouterr().out.split())
-    for each in describe():
+    for each in describe(Settings):
         known = f"(default {shown(each.default) or 'none'}; environment {each.variable})"
         assert (f"{option(each.name)}VALUE" in printed) is (each.option is not None)
         assert (known.replace(" ", "") in printed) is (each.option is not None)
@@ -190,7 +190,7 @@ def test_settings_lists_each_with_its_value_its_origin_and_its_meaning(
     assert "database = postgresql://octavo:***@db.example/notes\n" in printed
     assert "hidden" not in printed
     flat = " ".join(printed.split())
-    for each in describe():
+    for each in describe(Settings):
         default = shown(each.default) or "none"
         names = each.variable if each.option is None else f"{each.variable}, {each.option}"
         assert f"{each.meaning} {names}; default {default}" in flat
@@ -203,7 +203,7 @@ def test_settings_for_programs_are_one_object(capsys: pytest.CaptureFixture[str]
     printed = json.loads(text)
     found = {each["name"]: each for each in printed["settings"]}
     assert printed["file"] == "octavo.toml"
-    assert list(found) == list(Settings.model_fields)
+    assert list(found) == Settings.names()
     assert found["drain_timeout"] == {
         "name": "drain_timeout",
         "value": 1.0,

@@ -25,7 +25,7 @@ from octavo.features.members.sql import invitations
 from octavo.model.access.account import Account, Address, Consent, KeyId, Versions
 from octavo.model.access.token import api_key, digest_of
 from octavo.service.features import LISTENERS
-from octavo.settings import Settings
+from octavo.service.settings import Settings
 from octavo.settings.addresses import DatabaseUrl
 from octavo.store.engine import open_engine
 from tests.e2e.octavo_process import PUBLIC, Octavo

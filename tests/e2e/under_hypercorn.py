@@ -13,8 +13,8 @@ from octavo.http.contract.call import Principal
 from octavo.service.components import build_service
 from octavo.service.features import LISTENERS
 from octavo.service.readiness import ReadinessProbe
+from octavo.service.settings import Settings
 from octavo.service.wiring import wire_application
-from octavo.settings import Settings
 from octavo.store.engine import open_engine
 from octavo.store.open_blobs import open_blob_folders
 from tests.e2e.octavo_process import PUBLIC

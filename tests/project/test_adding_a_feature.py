@@ -20,7 +20,7 @@ RETENTION = """
 import time, trio
 from pathlib import Path
 from octavo.service.features import LISTENERS, retention_job
-from octavo.settings import Settings
+from octavo.service.settings import Settings
 from octavo.store.sqlite import open_sqlite
 
 async def labels(transaction):
@@ -98,7 +98,7 @@ def test_feature_of_the_page_serves_and_forgets(project: Path) -> None:
 
 def test_code_of_the_page_is_in_the_style_of_the_project(project: Path) -> None:
     files = [name for language, name, _ in BLOCKS if language == "python"]
-    assert len(files) == 6
+    assert len(files) == 7
     files.append("octavo/service/features.py")
     run(project, "-m", "ruff", "check", "--no-cache", *files)
     run(project, "-m", "ruff", "format", "--no-cache", "--diff", *files)

@@ -10,6 +10,7 @@ import pytest
 from docs.diagrams.draw import DRAWINGS
 from octavo.cli import main
 from octavo.service.registry import explained_problems
+from octavo.service.settings import Settings
 from octavo.settings import read_settings
 from octavo.settings.names import CONFIG_VARIABLE, KEY_VARIABLE
 from octavo.settings.reading import describe, shown
@@ -82,7 +83,7 @@ def test_configuration_has_every_setting_once() -> None:
     page = read("docs/configuration.md")
     rows = re.findall(r"^\| `OCTAVO_.*$", page, re.MULTILINE)
     expected = []
-    for each in describe():
+    for each in describe(Settings):
         default = f"`{shown(each.default)}`" if each.default is not None else "none"
         option = "none" if each.option is None else f"`{each.option}`"
         expected.append(f"| `{each.variable}` | {option} | {default} | {each.meaning} |")
@@ -92,7 +93,10 @@ def test_configuration_has_every_setting_once() -> None:
 def test_pages_name_no_unknown_setting() -> None:
     named = {name for page in PAGES for name in re.findall(r"`(OCTAVO_[A-Z0-9_]+)", read(page))}
     tests = {"OCTAVO_TEST_OBJECT_STORE", "OCTAVO_TEST_POSTGRES"}
-    assert named <= {each.variable for each in describe()} | {CONFIG_VARIABLE, KEY_VARIABLE} | tests
+    assert (
+        named
+        <= {each.variable for each in describe(Settings)} | {CONFIG_VARIABLE, KEY_VARIABLE} | tests
+    )
 
 
 def test_configuration_example_of_a_file_is_accepted(
@@ -102,7 +106,7 @@ def test_configuration_example_of_a_file_is_accepted(
     [example] = re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     monkeypatch.chdir(tmp_path)
     Path("octavo.toml").write_text(example)
-    assert read_settings({}).settings.public_url == "https://notes.example.org"
+    assert read_settings(Settings, {}).settings.public_url == "https://notes.example.org"
 
 
 def test_operation_has_every_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,7 +36,7 @@ from octavo.http.pages.responses import message_cookie
 from octavo.model.access import token
 from octavo.model.access.rate import Rate
 from octavo.render.html_writer import MAX_DEPTH
-from octavo.settings import Settings
+from octavo.service.settings import Settings
 from octavo.store.queries.audit import MAX_REFUSALS
 from octavo.workers import process
 from tests.e2e.overload.report import BEGIN, END

@@ -41,7 +41,7 @@ from octavo.model.search.query import parse_query
 from octavo.service import components
 from octavo.service.components import Service, build_service
 from octavo.service.features import LISTENERS
-from octavo.settings import Settings
+from octavo.service.settings import Settings
 from octavo.store.content_cache import ContentCache
 from octavo.store.engine import open_engine
 from octavo.store.open_blobs import open_blob_folders

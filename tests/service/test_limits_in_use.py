@@ -6,7 +6,7 @@ from antechamber.limits import ServerUsage
 
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.service.running import render_limits
-from octavo.settings import Settings
+from octavo.service.settings import Settings
 from tests.features.accounts.test_passwords import passwords
 
 MIB = 1024 * 1024

@@ -11,7 +11,7 @@ import pytest
 from trio.testing import MockClock
 
 from octavo.service.features import retention_steps
-from octavo.settings import Settings
+from octavo.service.settings import Settings
 from octavo.store import Script, Store, Transaction
 from octavo.store.queries.expiry import MAX_ROWS
 from tests.fakes.every_table import World, fill, tables

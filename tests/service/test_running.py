@@ -21,7 +21,8 @@ from octavo.log import Log, Sink
 from octavo.service import running
 from octavo.service.health import Readiness, ServiceOperations
 from octavo.service.running import serve_http
-from octavo.settings import Bind, Settings
+from octavo.service.settings import Settings
+from octavo.settings import Bind
 
 
 async def ready() -> Readiness:

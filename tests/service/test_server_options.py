@@ -6,7 +6,7 @@ from antechamber import Limits
 from antechamber.limits import ServerUsage
 
 from octavo.service.server_options import server_options
-from octavo.settings import Settings
+from octavo.service.settings import Settings
 
 
 def unlogged(_: object) -> None:

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
-from octavo.settings import Bind, DatabaseUrl, Settings, SettingsError, read_settings
-from octavo.settings.addresses import NamedAddress, origin
+from octavo.features.accounts.settings import NamedAddress
+from octavo.service.settings import Settings
+from octavo.settings import Bind, SettingsError, read_settings
+from octavo.settings.addresses import DatabaseUrl, origin
 from octavo.settings.names import RENAMED, option, variable
 from octavo.settings.reading import describe, plain, shown
 
@@ -43,12 +45,12 @@ def problems_of(
     config: str | None = None,
 ) -> tuple[str, ...]:
     with pytest.raises(SettingsError) as caught:
-        read_settings(environment, options, config)
+        read_settings(Settings, environment, options, config)
     return caught.value.problems
 
 
 def test_read_without_sources_returns_the_defaults() -> None:
-    found = read_settings({})
+    found = read_settings(Settings, {})
     assert (found.settings, found.origins, found.file) == (Settings(), {}, None)
 
 
@@ -131,11 +133,11 @@ def test_settings_created_in_code_are_validated_too() -> None:
     ],
 )
 def test_read_accepts_from_every_source(name: str, text: str, value: object) -> None:
-    assert getattr(read_settings({variable(name): text}).settings, name) == value
+    assert getattr(read_settings(Settings, {variable(name): text}).settings, name) == value
     if text != DATABASE:
-        assert getattr(read_settings({}, {name: text}).settings, name) == value
+        assert getattr(read_settings(Settings, {}, {name: text}).settings, name) == value
     write(f"{name} = {json.dumps(text)}")
-    assert getattr(read_settings({}).settings, name) == value
+    assert getattr(read_settings(Settings, {}).settings, name) == value
 
 
 @pytest.mark.parametrize(
@@ -150,12 +152,13 @@ def test_read_accepts_from_every_source(name: str, text: str, value: object) -> 
 )
 def test_read_file_may_have_numbers_and_lists(toml: str, name: str, value: object) -> None:
     write(toml)
-    assert getattr(read_settings({}).settings, name) == value
+    assert getattr(read_settings(Settings, {}).settings, name) == value
 
 
 def test_read_stronger_source_takes_precedence_and_is_named() -> None:
     write('shutdown_timeout = "nonsense"\ndrain_timeout = "nonsense"\nidle_timeout = 1')
     found = read_settings(
+        Settings,
         {"OCTAVO_SHUTDOWN_TIMEOUT": "nonsense", "OCTAVO_DRAIN_TIMEOUT": "2"},
         {"shutdown_timeout": "3", "drain_timeout": None},
     )
@@ -173,9 +176,9 @@ def test_read_file_named_by_an_option_takes_precedence_over_the_environment() ->
     write("shutdown_timeout = 2", "environment.toml")
     write("shutdown_timeout = 3", "option.toml")
     environment = {"OCTAVO_CONFIG": "environment.toml"}
-    assert read_settings({}).settings.shutdown_timeout == 1
-    assert read_settings(environment).settings.shutdown_timeout == 2
-    found = read_settings(environment, config="option.toml")
+    assert read_settings(Settings, {}).settings.shutdown_timeout == 1
+    assert read_settings(Settings, environment).settings.shutdown_timeout == 2
+    found = read_settings(Settings, environment, config="option.toml")
     assert (found.settings.shutdown_timeout, found.file) == (3, Path("option.toml"))
 
 
@@ -273,7 +276,7 @@ def test_read_refusal_names_source_value_and_remedy(name: str, text: str, says: 
     assert of_the_file == problem.replace(variable(name), f"octavo.toml: {name}", 1)
 
 
-@pytest.mark.parametrize("name", [each.name for each in describe()])
+@pytest.mark.parametrize("name", [each.name for each in describe(Settings)])
 def test_read_empty_value_is_refused(name: str) -> None:
     (problem,) = problems_of({variable(name): ""})
     assert problem.startswith(f"{variable(name)} is empty: ")
@@ -328,7 +331,7 @@ def test_read_refused_object_store_is_reported_without_its_address(text: str) ->
 
 
 def test_database_shows_its_password_nowhere() -> None:
-    settings = read_settings({"OCTAVO_DATABASE": DATABASE}).settings
+    settings = read_settings(Settings, {"OCTAVO_DATABASE": DATABASE}).settings
     assert settings.database is not None
     assert settings.database.secret == DATABASE
     assert str(settings.database) == "postgresql://octavo:***@db.example:5432/notes?***"
@@ -362,7 +365,7 @@ def test_read_option_with_a_password_is_refused_and_names_where_to_give_it(
     ["postgresql://octavo@db.example/notes", "postgresql:///notes?host=/run/a:b&user=octavo"],
 )
 def test_read_option_with_a_database_without_a_password_is_accepted(text: str) -> None:
-    assert read_settings({}, {"database": text}).settings.database == DatabaseUrl(text)
+    assert read_settings(Settings, {}, {"database": text}).settings.database == DatabaseUrl(text)
 
 
 @pytest.mark.parametrize(
@@ -439,30 +442,35 @@ def test_renamed_setting_is_refused_with_its_present_name(former: str, present: 
 
 def test_session_may_end_after_the_same_days_whether_it_is_used_or_not() -> None:
     environment = {"OCTAVO_SESSION_IDLE_DAYS": "7", "OCTAVO_SESSION_ABSOLUTE_DAYS": "7"}
-    settings = read_settings(environment).settings
+    settings = read_settings(Settings, environment).settings
     assert settings.session_idle_days == settings.session_absolute_days == 7
 
 
 def test_open_registration_is_accepted_with_mail_and_legal_documents() -> None:
-    settings = read_settings(MAIL | LEGAL | {"OCTAVO_REGISTRATION_POLICY": "open"}).settings
+    settings = read_settings(
+        Settings, MAIL | LEGAL | {"OCTAVO_REGISTRATION_POLICY": "open"}
+    ).settings
     assert settings.registration_policy == "open"
     assert (settings.terms, settings.privacy_version) == (__file__, "2026-05")
 
 
 @pytest.mark.parametrize(("security", "port"), [("starttls", 587), ("tls", 465), ("none", 25)])
 def test_smtp_port_defaults_to_that_of_the_security(security: str, port: int) -> None:
-    assert read_settings(MAIL | {"OCTAVO_SMTP_SECURITY": security}).settings.smtp_port == port
+    assert (
+        read_settings(Settings, MAIL | {"OCTAVO_SMTP_SECURITY": security}).settings.smtp_port
+        == port
+    )
 
 
 def test_smtp_password_may_be_sent_unencrypted_to_this_machine() -> None:
     given = MAIL_CREDENTIALS | {"OCTAVO_SMTP_HOST": "127.0.0.1", "OCTAVO_SMTP_SECURITY": "none"}
-    settings = read_settings(MAIL | given).settings
+    settings = read_settings(Settings, MAIL | given).settings
     assert settings.smtp_password is not None
     assert settings.smtp_password.get_secret_value() == "hidden"
 
 
 def test_smtp_password_is_shown_nowhere() -> None:
-    settings = read_settings(MAIL | MAIL_CREDENTIALS).settings
+    settings = read_settings(Settings, MAIL | MAIL_CREDENTIALS).settings
     dumped = f"{settings.model_dump()!r} {settings.model_dump_json()}"
     assert "hidden" not in f"{settings!r} {settings} {dumped} {plain(settings.smtp_password)}"
     (problem,) = problems_of(MAIL | MAIL_CREDENTIALS | {"OCTAVO_SMTP_PASSWORD": "hid\nden"})
@@ -519,7 +527,7 @@ def test_read_setting_of_http2_is_refused_with_what_speaks_it_now(name: str) -> 
     ],
 )
 def test_read_foreign_variables_are_ignored(name: str) -> None:
-    assert read_settings({name: "tcp://10.0.0.7:8080"}).settings == Settings()
+    assert read_settings(Settings, {name: "tcp://10.0.0.7:8080"}).settings == Settings()
 
 
 @pytest.mark.parametrize(
@@ -585,14 +593,14 @@ def test_read_file_that_is_a_folder_is_refused() -> None:
 def test_read_tilde_is_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ada")
     write('data_dir = "~/notes"')
-    assert read_settings({}).settings.data_dir == Path("/home/ada/notes")
+    assert read_settings(Settings, {}).settings.data_dir == Path("/home/ada/notes")
 
 
 @given(st.text())
 def test_read_any_text_is_accepted_or_refused_and_never_crashes(text: str) -> None:
-    names = [each.name for each in describe()]
+    names = [each.name for each in describe(Settings)]
     try:
-        settings = read_settings({}, dict.fromkeys(names, text)).settings
+        settings = read_settings(Settings, {}, dict.fromkeys(names, text)).settings
     except SettingsError:
         return
     assert settings.drain_timeout <= settings.shutdown_timeout
@@ -629,9 +637,24 @@ def test_accepted_database_hides_its_secret(secret: str, shape: str) -> None:
 
 
 def test_describe_names_every_setting_once_with_its_meaning() -> None:
-    described = list(describe())
-    assert [each.name for each in described] == list(Settings.model_fields)
+    described = list(describe(Settings))
+    assert sorted(each.name for each in described) == sorted(Settings.model_fields)
     assert all(each.meaning for each in described)
+
+
+def test_groups_of_settings_are_described_in_their_order() -> None:
+    names, groups = Settings.names(), Settings.groups.split()
+    assert [name for name in names if name in groups] == groups
+    assert names[names.index("log_format") + 1] == "session_idle_days"
+
+
+def test_section_without_a_group_follows_the_one_before_it() -> None:
+    class Extended(Settings):
+        shelves: int = Field(default=3, description="maximum number of shelves")
+
+    names = Extended.names()
+    assert names[names.index("mcp_refresh_days") + 1] == "shelves"
+    assert [name for name in names if name != "shelves"] == Settings.names()
 
 
 @pytest.mark.parametrize(
@@ -659,6 +682,6 @@ def test_value_is_formatted_for_programs_and_for_people(
 
 
 def test_names_of_settings_are_words_of_the_environment_and_the_command_line() -> None:
-    names: Iterable[str] = (each.variable for each in describe())
+    names: Iterable[str] = (each.variable for each in describe(Settings))
     assert all(name.startswith("OCTAVO_") and name.isupper() for name in names)
     assert option("public_url") == "--public-url"

@@ -38,7 +38,7 @@ from octavo.features.publishing.sql import publications
 from octavo.features.usage import sql as usage
 from octavo.model.access.account import SessionId
 from octavo.service.features import retention_job, sweeping_job
-from octavo.settings import Settings
+from octavo.service.settings import Settings
 from octavo.store import Script, Store, StoreUnavailable, Transaction
 from octavo.store.queries import audit, expiry, sweeping, workspaces
 from octavo.store.transaction import T

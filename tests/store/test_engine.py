@@ -6,7 +6,7 @@ import pytest
 from octavo_rules.identity import Digest
 
 from octavo.access.entropy import jitter
-from octavo.settings import Settings
+from octavo.service.settings import Settings
 from octavo.store import StoreUnusable, Transaction
 from octavo.store.blobs.blob_store import blob_key, path_of_key
 from octavo.store.data_folder import holding

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.settings import Settings
+from octavo.service.settings import Settings
 from octavo.store.blobs import BlobStore, BlobsUnusable, LocalBlobs, ObjectBlobs
 from octavo.store.blobs.blob_store import path_of_key
 from octavo.store.open_blobs import open_blobs

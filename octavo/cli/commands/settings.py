@@ -8,6 +8,7 @@ import click
 from octavo.cli.help import Command, example
 from octavo.cli.output import say
 from octavo.cli.reading import read, takes_settings
+from octavo.service.settings import Settings
 from octavo.settings import LoadedSettings
 from octavo.settings.reading import Description, describe, plain, shown
 
@@ -30,7 +31,7 @@ def command(context: click.Context, /, as_json: bool, **given: str | None) -> No
     say(_document(found) if as_json else _page(found))
 
 
-def _document(found: LoadedSettings) -> str:
+def _document(found: LoadedSettings[Settings]) -> str:
     settings = [
         {
             "name": each.name,
@@ -41,17 +42,17 @@ def _document(found: LoadedSettings) -> str:
             "option": each.option,
             "meaning": each.meaning,
         }
-        for each in describe()
+        for each in describe(Settings)
     ]
     file = None if found.file is None else str(found.file)
     return json.dumps({"file": file, "settings": settings}, ensure_ascii=False, indent=2)
 
 
-def _page(found: LoadedSettings) -> str:
-    return "\n\n".join("\n".join(_entry(each, found)) for each in describe())
+def _page(found: LoadedSettings[Settings]) -> str:
+    return "\n\n".join("\n".join(_entry(each, found)) for each in describe(Settings))
 
 
-def _entry(setting: Description, found: LoadedSettings) -> list[str]:
+def _entry(setting: Description, found: LoadedSettings[Settings]) -> list[str]:
     value = shown(plain(getattr(found.settings, setting.name))) or "none"
     default = shown(setting.default) or "none"
     lines = [f"{setting.name} = {value}"]

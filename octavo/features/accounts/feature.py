@@ -17,6 +17,7 @@ from octavo.features.accounts.passwords import Passwords, hash_workers
 from octavo.features.accounts.portal import Portal
 from octavo.features.accounts.removal import AccountRemoval
 from octavo.features.accounts.rules.session import DAY, SessionLife
+from octavo.features.accounts.settings import AccountSettings
 from octavo.features.accounts.sign_in import KnownDevices, SessionMaker, SignIn
 from octavo.features.accounts.sql import password_resets, portal_tokens
 from octavo.features.accounts.sql.sessions import expire_sessions
@@ -26,13 +27,12 @@ from octavo.features.usage.feature import Usage
 from octavo.http import contract
 from octavo.http.pages.menus import MenuEntry, signed_in, signed_out
 from octavo.kernel import Feature, Kernel, Parts, worker
-from octavo.settings import Settings
 
 if TYPE_CHECKING:
     from octavo.http.pages.page_registry import PageRegistry
 
 
-def session_life(settings: Settings) -> SessionLife:
+def session_life(settings: AccountSettings) -> SessionLife:
     """Return how long sessions last."""
     return SessionLife(settings.session_idle_days * DAY, settings.session_absolute_days * DAY)
 
@@ -79,14 +79,11 @@ class Accounts:
     portal: Portal
 
 
-def accounts_feature(kernel: Kernel, mail: Mail, legal: Legal, usage: Usage) -> Accounts:
+def accounts_feature(
+    kernel: Kernel, settings: AccountSettings, mail: Mail, legal: Legal, usage: Usage
+) -> Accounts:
     """Return the feature; nothing runs yet."""
-    settings, store, audit, attempts = (
-        kernel.settings,
-        kernel.store,
-        kernel.audit,
-        kernel.attempts,
-    )
+    store, audit, attempts = kernel.store, kernel.audit, kernel.attempts
     life = session_life(settings)
     activity = Activity(store)
     workers = hash_workers()

@@ -21,7 +21,7 @@ from octavo.features.accounts.sql.accounts import AccountSummary
 from octavo.features.administration.administration import Administration
 from octavo.model.access.account import AccountMissing, Role, State, parse_address
 from octavo.model.label import parse_label
-from octavo.settings import Settings
+from octavo.settings import KernelSettings
 from octavo.store import StoreError
 from octavo.store.engine import open_engine
 from octavo.store.transaction import Listeners
@@ -219,7 +219,7 @@ class AccountCommands:
 
 
 async def run_beside(
-    settings: Settings, listeners: Listeners, command: AccountCommand
+    settings: KernelSettings, listeners: Listeners, command: AccountCommand
 ) -> AccountCommandResult:
     """Carry out a command in the database itself, as no server runs with the data folder.
 

@@ -11,6 +11,7 @@ from octavo.features.archives.import_commits import CommitServices
 from octavo.features.archives.import_run import ImportRunner
 from octavo.features.archives.imports import Imports
 from octavo.features.archives.job import ArchiveJobs, RecentWrites
+from octavo.features.archives.settings import ArchiveSettings
 from octavo.features.files.api.changeset_submission import Workspaces
 from octavo.features.images.feature import Images
 from octavo.features.legal.feature import Legal
@@ -31,6 +32,7 @@ FEATURE = Feature(
 
 def archives_feature(
     kernel: Kernel,
+    settings: ArchiveSettings,
     legal: Legal,
     usage: Usage,
     accounts: Accounts,
@@ -38,7 +40,7 @@ def archives_feature(
     workspaces: Workspaces,
 ) -> Parts:
     """Return the feature; nothing runs yet."""
-    store, staging, settings = kernel.store, kernel.staging, kernel.settings
+    store, staging = kernel.store, kernel.staging
     others = RecentWrites(elapsed)
     kernel.after.committed.listen(lambda workspace_id, _: others.committed(workspace_id))
     workers = archive_workers(staging.path)

@@ -16,13 +16,13 @@ from octavo.features.history.api.restorations import RestorationOperations
 from octavo.features.history.job import RestorationPostponed, RestorationRunner, RestoringJob
 from octavo.features.history.restorations import Restorations
 from octavo.features.history.rules.retention import Retention
+from octavo.features.history.settings import HistorySettings
 from octavo.features.history.sql import restorations
 from octavo.features.history.sql.history_pruning import FIRST, FileKey, files_to_prune, prune_file
 from octavo.features.history.undo import ProgramUndo
 from octavo.features.usage.feature import Usage
 from octavo.http.pages.menus import WORKSPACE, MenuEntry
 from octavo.kernel import Feature, Kernel, Parts, worker
-from octavo.settings import Settings
 from octavo.store import Store
 from octavo.store.queries.expiry import RECEIPT_DAYS
 from octavo.store.queries.sweeping import rows_of
@@ -52,12 +52,12 @@ if TYPE_CHECKING:
     from octavo.http.pages.page_registry import PageRegistry
 
 
-def kept_whole(settings: Settings) -> int:
+def kept_whole(settings: HistorySettings) -> int:
     """Return the milliseconds for which every revision is kept."""
     return int(settings.history_all_days * DAY)
 
 
-def retention_of(settings: Settings) -> Retention:
+def retention_of(settings: HistorySettings) -> Retention:
     """Return which revisions are kept."""
     return Retention(
         all_of=kept_whole(settings),
@@ -90,9 +90,11 @@ FEATURE = Feature(
 )
 
 
-def history_feature(kernel: Kernel, usage: Usage, files: Files, workspaces: Workspaces) -> Parts:
+def history_feature(
+    kernel: Kernel, settings: HistorySettings, usage: Usage, files: Files, workspaces: Workspaces
+) -> Parts:
     """Return the feature; nothing runs yet."""
-    store, kept = kernel.store, kept_whole(kernel.settings)
+    store, kept = kernel.store, kept_whole(settings)
     runner = RestorationRunner(store, workspaces, now=now, kept=kept)
     job = RestoringJob(
         store, runner, now, alone=not kernel.shared, postponing=(RestorationPostponed,)

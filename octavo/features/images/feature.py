@@ -6,6 +6,7 @@ from octavo.access.entropy import new_entropy, new_id, now
 from octavo.features.images import sql
 from octavo.features.images.blob_writer import BlobWriter
 from octavo.features.images.image_work import ImageWork, image_workers
+from octavo.features.images.settings import ImageSettings
 from octavo.features.images.thumbnails import Thumbnails
 from octavo.features.images.uploading import ImageUploads
 from octavo.features.usage.feature import Usage
@@ -35,7 +36,7 @@ class Images:
     thumbnails: Thumbnails
 
 
-def images_feature(kernel: Kernel, usage: Usage) -> Images:
+def images_feature(kernel: Kernel, settings: ImageSettings, usage: Usage) -> Images:
     """Return the feature; nothing runs yet."""
     store, blobs, staging = kernel.store, kernel.blobs, kernel.staging
     workers = image_workers(staging.path)
@@ -49,7 +50,7 @@ def images_feature(kernel: Kernel, usage: Usage) -> Images:
         now=now,
         new_id=new_id,
         storage=usage.storage,
-        removes_metadata=kernel.settings.remove_image_metadata,
+        removes_metadata=settings.remove_image_metadata,
     )
     thumbnails = Thumbnails(store, blobs, writer, staging, work, new_id=new_id)
     parts = Parts(workers=[worker("images", workers.serve)])

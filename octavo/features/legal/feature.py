@@ -11,11 +11,11 @@ import trio
 
 from octavo.features.legal.api import LegalDocumentPage, LegalOperations
 from octavo.features.legal.rules import LONGEST_VERSION, DocumentName, LegalDocument, LegalDocuments
+from octavo.features.legal.settings import LegalSettings
 from octavo.http.lazy import LazyValue
 from octavo.kernel import Feature, Kernel, Parts
 from octavo.model.label import parse_label
 from octavo.model.refusal import UnrenderableNote
-from octavo.settings import Settings
 from octavo.settings.addresses import is_web_address
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Legal:
     html: Mapping[DocumentName, str] = field(default_factory=dict)
 
 
-async def read_legal(settings: Settings) -> Legal:
+async def read_legal(settings: LegalSettings) -> Legal:
     """Return the legal documents that ``settings`` name. Raises `LegalDocumentError`."""
     named: dict[DocumentName, tuple[str, str]] = {
         "terms": (settings.terms, settings.terms_version),

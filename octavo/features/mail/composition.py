@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from octavo.features.accounts.rules.password import RESET_SECONDS, reset_link
+from octavo.features.mail.settings import Sender
 from octavo.model.access.account import Account, Address
-from octavo.settings.addresses import Sender
 from octavo.templates import folder_of
 
 # Every server relays lines of ASCII.

@@ -8,6 +8,7 @@ from octavo.actors.jobs.housekeeping import removal
 from octavo.features.mail import sql
 from octavo.features.mail.delivery import MailDelivery
 from octavo.features.mail.sending import mail_delivery
+from octavo.features.mail.settings import MailSettings
 from octavo.kernel import FLUSH_SECONDS, Feature, Kernel, Parts
 
 FEATURE = Feature("mail", retention=lambda _: [removal(sql.expire_budgets)])
@@ -21,9 +22,9 @@ class Mail:
     delivery: MailDelivery
 
 
-def mail_feature(kernel: Kernel) -> Mail:
+def mail_feature(kernel: Kernel, settings: MailSettings) -> Mail:
     """Return the feature; nothing runs yet."""
-    delivery = mail_delivery(kernel.store, kernel.settings)
+    delivery = mail_delivery(kernel.store, settings)
 
     async def deliver(context: WorkerContext) -> None:
         await delivery.run(context.stopping, alone=not kernel.shared)

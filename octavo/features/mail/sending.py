@@ -6,9 +6,9 @@ from urllib.parse import urlsplit
 from octavo.access.entropy import jitter, new_entropy, new_id, now
 from octavo.features.mail.delivery import MailDelivery
 from octavo.features.mail.rules import BUDGET_SECONDS
+from octavo.features.mail.settings import MailSettings
 from octavo.model.access.account import Address, parse_address
 from octavo.model.access.rate import Rate
-from octavo.settings import Settings
 from octavo.store import Store
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class UnusableAddress(ValueError):
     """The address that was given to a command is invalid; the text says why."""
 
 
-def mail_delivery(store: Store, settings: Settings) -> MailDelivery:
+def mail_delivery(store: Store, settings: MailSettings) -> MailDelivery:
     """Return the delivery of the messages in ``store``; without a mail server, it drops them."""
     transport = mail_transport(settings)
     composer, smtp = (None, None) if transport is None else transport
@@ -39,7 +39,7 @@ def mail_delivery(store: Store, settings: Settings) -> MailDelivery:
     )
 
 
-def mail_transport(settings: Settings) -> "tuple[Composer, SmtpTransport] | None":
+def mail_transport(settings: MailSettings) -> "tuple[Composer, SmtpTransport] | None":
     """Return what composes and sends messages; None without a mail server in the settings."""
     sender, security = settings.mail_from, settings.smtp_security
     if sender is None:
@@ -69,7 +69,7 @@ def _client_host(public_url: str) -> str:
     return f"[{host}]" if host.rpartition(".")[2].isdigit() else host
 
 
-async def send_test_message(settings: Settings, address: str) -> None:
+async def send_test_message(settings: MailSettings, address: str) -> None:
     """Send a test message to ``address`` with the ``settings``, without the outbox.
 
     Raises `UnusableAddress`, and `MailNotSent`.

@@ -21,8 +21,8 @@ from aiosmtplib import (
     SMTPTimeoutError,
 )
 
+from octavo.features.mail.settings import SmtpSecurity
 from octavo.features.mail.transport import SendFailure, Stage
-from octavo.settings.addresses import SmtpSecurity
 
 STEP_SECONDS = 20.0
 """Seconds that the server may take for a reply."""

@@ -3,6 +3,7 @@
 from octavo.features.accounts.feature import Accounts
 from octavo.features.mcp.api.mcp import AccessTokens, Exchange, McpOperations, OwnOriginOnly
 from octavo.features.oauth.feature import OFF
+from octavo.features.oauth.settings import OAuthSettings
 from octavo.http import contract
 from octavo.http.lazy import LazyValue
 from octavo.kernel import Feature, Kernel, Parts
@@ -13,9 +14,10 @@ FEATURE = Feature(
 )
 
 
-def mcp_feature(kernel: Kernel, accounts: Accounts, perform: contract.PerformAs) -> Parts:
+def mcp_feature(
+    kernel: Kernel, settings: OAuthSettings, accounts: Accounts, perform: contract.PerformAs
+) -> Parts:
     """Return the feature; ``perform`` performs the operations that tools need."""
-    settings = kernel.settings
     if not settings.mcp:
         return Parts(absent={McpOperations: OFF})
 

@@ -15,10 +15,10 @@ from octavo.features.members.invitations import Invitations
 from octavo.features.members.members import Members
 from octavo.features.members.registration import Registration
 from octavo.features.members.rules import Prerequisites, RegistrationPolicy
+from octavo.features.members.settings import MembersSettings
 from octavo.features.members.sql import invitations
 from octavo.http.pages.menus import WORKSPACE, MenuEntry, members_with, signed_in
 from octavo.kernel import Feature, Kernel, Parts
-from octavo.settings import Settings
 
 if TYPE_CHECKING:
     from octavo.http.pages.page_registry import PageRegistry
@@ -55,9 +55,11 @@ class Membership:
     prerequisites: Prerequisites
 
 
-def members_feature(kernel: Kernel, legal: Legal, accounts: Accounts) -> Membership:
+def members_feature(
+    kernel: Kernel, settings: MembersSettings, legal: Legal, accounts: Accounts
+) -> Membership:
     """Return the feature; nothing runs yet."""
-    settings, store, audit, access = kernel.settings, kernel.store, kernel.audit, kernel.access
+    store, audit, access = kernel.store, kernel.audit, kernel.access
     prerequisites = Prerequisites(
         _policy(settings),
         mail_transport=bool(settings.smtp_host),
@@ -107,7 +109,7 @@ def members_feature(kernel: Kernel, legal: Legal, accounts: Accounts) -> Members
     return Membership(Parts(operations=operations, pages=pages), prerequisites)
 
 
-def _policy(settings: Settings) -> RegistrationPolicy | None:
+def _policy(settings: MembersSettings) -> RegistrationPolicy | None:
     match settings.registration_policy:
         case "invitation" | "open" as policy:
             return policy

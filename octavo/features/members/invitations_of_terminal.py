@@ -5,7 +5,7 @@ from octavo.access.entropy import jitter, new_entropy, new_id, now
 from octavo.features.members import invitations
 from octavo.features.members.rules import INVITATION_SECONDS
 from octavo.model.access.account import parse_address
-from octavo.settings import Settings
+from octavo.settings import KernelSettings
 from octavo.store import Store, StoreError
 from octavo.store.engine import open_engine
 from octavo.store.transaction import NO_LISTENERS
@@ -19,7 +19,7 @@ class InvalidAddress(InvitationRefused):
     """The address that was given for the invitation is invalid."""
 
 
-async def invite(settings: Settings, *, administrator: bool, address: str | None) -> str:
+async def invite(settings: KernelSettings, *, administrator: bool, address: str | None) -> str:
     """Create an invitation, to an account of an ``administrator`` if so, and return its token.
 
     Works while a server runs. Only ``address``, if there is one, can register with it.

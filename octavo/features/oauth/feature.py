@@ -10,6 +10,7 @@ from octavo.features.accounts.feature import Accounts
 from octavo.features.files import sql as programs
 from octavo.features.oauth.api.connections import ConnectionOperations
 from octavo.features.oauth.api.oauth import OAuthOperations
+from octavo.features.oauth.settings import OAuthSettings
 from octavo.features.oauth.sql import oauth_clients, oauth_grants
 from octavo.http.lazy import LazyValue
 from octavo.http.pages.menus import MenuEntry
@@ -49,12 +50,11 @@ FEATURE = Feature(
 )
 
 
-def oauth_feature(kernel: Kernel, accounts: Accounts) -> Parts:
+def oauth_feature(kernel: Kernel, settings: OAuthSettings, accounts: Accounts) -> Parts:
     """Return the feature, which is off without the MCP endpoint."""
-    settings = kernel.settings
     if not settings.mcp:
         return Parts(absent=dict.fromkeys([OAuthOperations, ConnectionOperations], OFF))
-    server = _authorization_server(kernel, accounts)
+    server = _authorization_server(kernel, settings, accounts)
 
     def add_pages(site: "PageRegistry") -> None:
         from octavo.features.oauth.pages import add_connection_pages
@@ -70,12 +70,14 @@ def oauth_feature(kernel: Kernel, accounts: Accounts) -> Parts:
     )
 
 
-def _authorization_server(kernel: Kernel, accounts: Accounts) -> "AuthorizationServer":
+def _authorization_server(
+    kernel: Kernel, settings: OAuthSettings, accounts: Accounts
+) -> "AuthorizationServer":
     from octavo.features.oauth.authorization import Authorization, Issuer
     from octavo.features.oauth.clients import ClientDocuments, Clients
     from octavo.features.oauth.tokens import AuthorizationServer, Tokens
 
-    settings, store, audit = kernel.settings, kernel.store, kernel.audit
+    store, audit = kernel.store, kernel.audit
     credentials = accounts.credentials
     issuer = Issuer(settings.public_url, write=settings.mcp_write)
     fetching = LazyValue(_fetching)

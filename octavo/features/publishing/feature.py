@@ -20,6 +20,7 @@ from octavo.features.publishing.links import PublishedLinks
 from octavo.features.publishing.reading import PublishedReading
 from octavo.features.publishing.renderings import Renderings, render_workers
 from octavo.features.publishing.reports import LinkReports
+from octavo.features.publishing.settings import PublishingSettings
 from octavo.features.publishing.signing import ReportAddresses, Tickets
 from octavo.features.publishing.sql import publications
 from octavo.features.publishing.sql.folder_links import follow_folders
@@ -65,10 +66,16 @@ class Publishing:
 
 
 def publishing_feature(
-    kernel: Kernel, mail: Mail, legal: Legal, usage: Usage, accounts: Accounts, images: Images
+    kernel: Kernel,
+    settings: PublishingSettings,
+    mail: Mail,
+    legal: Legal,
+    usage: Usage,
+    accounts: Accounts,
+    images: Images,
 ) -> Publishing:
     """Return the feature; nothing runs yet."""
-    settings, store, audit = kernel.settings, kernel.store, kernel.audit
+    store, audit = kernel.store, kernel.audit
     sites = WorkspaceMaps(store)
     workers, hashers = render_workers(), link_hash_workers()
     renderings = Renderings(store, workers.run, now=now, most_bytes=settings.rendered_notes_size)

@@ -7,6 +7,7 @@ from octavo.actors.jobs.housekeeping import removal
 from octavo.features.usage import sql
 from octavo.features.usage.api import Metering
 from octavo.features.usage.meter import UsageMeter
+from octavo.features.usage.settings import UsageSettings
 from octavo.features.usage.storage import StorageQuota
 from octavo.kernel import Feature, Kernel, Parts, worker
 from octavo.model.usage import DownloadLimits, InstallationLimits, month_before, month_of
@@ -37,9 +38,8 @@ class Usage:
     storage: StorageQuota
 
 
-def usage_feature(kernel: Kernel) -> Usage:
+def usage_feature(kernel: Kernel, settings: UsageSettings) -> Usage:
     """Return the feature; nothing runs yet."""
-    settings = kernel.settings
     downloads = DownloadLimits(
         settings.download_bytes_per_month, settings.download_objects_per_month
     )

@@ -7,7 +7,7 @@ import pytest
 
 from octavo.features.legal.feature import LARGEST, Legal, LegalDocumentError, read_legal
 from octavo.features.legal.rules import LegalDocument, LegalDocuments
-from octavo.settings import Settings
+from octavo.service.settings import Settings
 
 PUBLIC = "https://notes.example.org"
 

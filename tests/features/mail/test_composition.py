@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from octavo_rules.identity import AccountId
 
 from octavo.features.mail.composition import Composer
+from octavo.features.mail.settings import Sender
 from octavo.model.access.account import LONGEST_NAME, Account, Address
 from octavo.model.label import parse_label
-from octavo.settings.addresses import Sender
 
 COMPOSER = Composer(Sender("Octavo", Address("notes@example.org")), "https://notes.example.org")
 TOKEN = "q3Zt8yLwXvB1nM5sKd7RfHj2PgT9cQa4UeWoIxVmNzY"

@@ -21,11 +21,11 @@ from octavo.features.mail.delivery import (
     MailDelivery,
 )
 from octavo.features.mail.rules import BUDGET_SECONDS, LIFETIME_SECONDS, MailKind, queued
+from octavo.features.mail.settings import Sender
 from octavo.features.mail.smtp import CANCEL_SECONDS, QUIT_SECONDS, SEND_SECONDS
 from octavo.features.mail.transport import SendFailure
 from octavo.model.access.account import Address
 from octavo.model.access.rate import Rate
-from octavo.settings.addresses import Sender
 from tests.fakes.identity_fixture import START, IdentityFixture, identity_fixture
 
 ANN = Address("ann@example.org")

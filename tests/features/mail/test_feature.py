@@ -12,10 +12,10 @@ from octavo.features.accounts.commands import recover as recovery
 from octavo.features.accounts.password_reset import PasswordReset
 from octavo.features.mail import sending
 from octavo.features.mail.sending import mail_transport
+from octavo.features.mail.settings import Sender, SmtpSecurity
 from octavo.model.access.account import Address
 from octavo.service.features import LISTENERS
-from octavo.settings import Settings
-from octavo.settings.addresses import Sender, SmtpSecurity
+from octavo.service.settings import Settings
 from octavo.store.engine import open_engine
 from tests.fakes.identity_fixture import IdentityFixture
 from tests.fakes.smtp_server import free_port, mail_server

@@ -9,10 +9,10 @@ import trio
 import trustme
 
 from octavo.features.mail.composition import Composer
+from octavo.features.mail.settings import Sender, SmtpSecurity
 from octavo.features.mail.smtp import SmtpTransport
 from octavo.features.mail.transport import SendFailure
 from octavo.model.access.account import Address
-from octavo.settings.addresses import Sender, SmtpSecurity
 from tests.fakes.smtp_server import (
     PASSWORD,
     USER,

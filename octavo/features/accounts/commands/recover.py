@@ -15,7 +15,7 @@ from octavo.features.accounts.rules.password import reset_link
 from octavo.features.mail import sending
 from octavo.features.mail.sending import usable_address
 from octavo.model.access.account import AccountMissing
-from octavo.settings import Settings
+from octavo.settings import KernelSettings
 from octavo.store import StoreError
 from octavo.store.engine import open_engine
 from octavo.store.transaction import NO_LISTENERS
@@ -25,7 +25,7 @@ class RecoveryRefused(Exception):
     """No link was created; the text says why, in one line."""
 
 
-async def recover(settings: Settings, address: str) -> str:
+async def recover(settings: KernelSettings, address: str) -> str:
     """Create a token to choose a new password for the account with ``address``; return it.
 
     Works while a server runs. Raises `UnusableAddress`, and `RecoveryRefused`.

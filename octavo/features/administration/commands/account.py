@@ -27,7 +27,7 @@ from octavo.features.administration.account_commands import (
     AccountRecord,
     run_beside,
 )
-from octavo.settings import Settings
+from octavo.settings import KernelSettings
 
 _ADDRESS = 36
 """Columns of an address in the list."""
@@ -190,7 +190,7 @@ def _is_unicode(argument: str) -> bool:
     return not any("\ud800" <= one <= "\udfff" for one in argument)
 
 
-def _done(settings: Settings, asked: AccountCommand) -> AccountCommandResult:
+def _done(settings: KernelSettings, asked: AccountCommand) -> AccountCommandResult:
     try:
         text = ask(
             settings.data_dir,

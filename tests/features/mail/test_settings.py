@@ -2,8 +2,8 @@
 
 import pytest
 
+from octavo.features.mail.settings import Sender
 from octavo.model.access.account import Address
-from octavo.settings.addresses import Sender
 
 
 @pytest.mark.parametrize(
