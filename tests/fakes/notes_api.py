@@ -32,7 +32,6 @@ from octavo.features.files.api.files import FileOperations
 from octavo.features.files.api.note_texts import RevisionTexts
 from octavo.features.files.api.reading import CurrentTexts, ReadingOperations, current_texts
 from octavo.features.files.api.saves import SaveOperations
-from octavo.features.files.sql import number_of
 from octavo.features.history.api.client_changes import ClientChangeOperations
 from octavo.features.history.api.history import HistoryOperations
 from octavo.features.history.api.restorations import RestorationOperations
@@ -47,6 +46,7 @@ from octavo.features.members.api.members import MemberOperations
 from octavo.features.members.api.workspaces import WorkspaceOperations
 from octavo.features.members.invitations import Invitations
 from octavo.features.members.members import Members
+from octavo.features.oauth.sql.oauth_programs import number_of
 from octavo.features.publishing.api.link_reports import LinkReportOperations
 from octavo.features.publishing.api.publications import PublicationOperations
 from octavo.features.publishing.api.published import PublishedOperations

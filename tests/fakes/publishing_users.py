@@ -23,7 +23,6 @@ from octavo.features.files.api.changesets import ChangesetOperations
 from octavo.features.files.api.files import FileOperations
 from octavo.features.files.api.note_texts import RevisionTexts
 from octavo.features.files.api.reading import ReadingOperations, current_texts
-from octavo.features.files.sql import number_of
 from octavo.features.history.api.client_changes import ClientChangeOperations
 from octavo.features.history.api.history import HistoryOperations
 from octavo.features.history.api.restorations import RestorationOperations
@@ -31,6 +30,7 @@ from octavo.features.history.restorations import Restorations
 from octavo.features.history.undo import ProgramUndo
 from octavo.features.links.api import LinkOperations
 from octavo.features.links.reading import link_sources
+from octavo.features.oauth.sql.oauth_programs import number_of
 from octavo.features.publishing.api.link_reports import LinkReportOperations
 from octavo.features.publishing.api.publications import PublicationOperations
 from octavo.features.publishing.rules import Reason

@@ -14,13 +14,12 @@ from octavo.actors.group_commit import GroupCommit
 from octavo.actors.jobs.housekeeping import RetentionJob
 from octavo.features.accounts.credentials import Activity
 from octavo.features.accounts.rules.session import SessionLife
-from octavo.features.files import sql as oauth_programs
 from octavo.features.history.rules.retention import Aged, Retention, prunable
 from octavo.features.history.sql import history_pruning, restorations
 from octavo.features.history.sql.history_pruning import FileKey, FilesToPrune, prune_file
 from octavo.features.members import feature as members
 from octavo.features.oauth import feature as oauth
-from octavo.features.oauth.sql import oauth_clients, oauth_grants
+from octavo.features.oauth.sql import oauth_clients, oauth_grants, oauth_programs
 from octavo.features.publishing import feature as publishing
 from octavo.features.publishing.sql import publications
 from octavo.features.usage import feature as usage

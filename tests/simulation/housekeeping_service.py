@@ -26,14 +26,13 @@ from octavo.actors.workspace.actor import workspaces as workspace_actors
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, Push
 from octavo.features.accounts.credentials import Activity
 from octavo.features.accounts.sql import account_removal, password_resets, portal_tokens, sessions
-from octavo.features.files import sql as oauth_programs
 from octavo.features.history.feature import retention_of
 from octavo.features.history.sql import restorations
 from octavo.features.history.sql.history_pruning import prune_file
 from octavo.features.links.reading import link_sources
 from octavo.features.mail import sql as outbox
 from octavo.features.members.sql import invitations
-from octavo.features.oauth.sql import oauth_clients, oauth_grants
+from octavo.features.oauth.sql import oauth_clients, oauth_grants, oauth_programs
 from octavo.features.publishing.sql import publications
 from octavo.features.usage import sql as usage
 from octavo.model.access.account import SessionId

@@ -7,11 +7,10 @@ from octavo_rules.identity import AccountId
 from octavo.access.entropy import new_entropy, new_id, now
 from octavo.actors.jobs.housekeeping import removal
 from octavo.features.accounts.feature import Accounts
-from octavo.features.files import sql as programs
 from octavo.features.oauth.api.connections import ConnectionOperations
 from octavo.features.oauth.api.oauth import OAuthOperations
 from octavo.features.oauth.settings import OAuthSettings
-from octavo.features.oauth.sql import oauth_clients, oauth_grants
+from octavo.features.oauth.sql import oauth_clients, oauth_grants, oauth_programs
 from octavo.http.lazy import LazyValue
 from octavo.http.pages.menus import MenuEntry
 from octavo.kernel import Feature, Kernel, Parts
@@ -44,8 +43,8 @@ FEATURE = Feature(
     retention=lambda _: [
         removal(oauth_grants.expire),
         removal(oauth_clients.expire, UNUSED_CLIENT_DAYS),
-        removal(programs.mark_ended),
-        removal(programs.expire, ENDED_CLIENT_DAYS),
+        removal(oauth_programs.mark_ended),
+        removal(oauth_programs.expire, ENDED_CLIENT_DAYS),
     ],
 )
 

@@ -2,10 +2,9 @@
 
 import pytest
 
-from octavo.features.files import sql as oauth_programs
 from octavo.features.oauth.feature import ENDED_CLIENT_DAYS, UNUSED_CLIENT_DAYS
 from octavo.features.oauth.rules.refusal import OAuthRefusal
-from octavo.features.oauth.sql import oauth_clients, oauth_grants
+from octavo.features.oauth.sql import oauth_clients, oauth_grants, oauth_programs
 from octavo.model.access.account import ClientId
 from tests.fakes.identity_fixture import START, IdentityFixture
 from tests.fakes.oauth_rig import CALLBACK, OAuthRig

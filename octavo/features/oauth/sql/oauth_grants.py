@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from octavo_rules.identity import AccountId, ProgramNumber, Scope, WorkspaceId
 
-from octavo.features.files import sql as oauth_programs
 from octavo.features.oauth.rules.authorization_request import (
     MAX_GRANTS,
     MAX_TOKENS,
     Grant,
     TokenKind,
 )
+from octavo.features.oauth.sql import oauth_programs
 from octavo.model.access.account import (
     AccessLimits,
     Account,
