@@ -65,7 +65,10 @@ class ContractError(Exception):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Declaration:
-    """The declaration of an operation.
+    """The declaration of an operation; as a decorator, it is attached to the handler.
+
+    A handler declared twice serves two operations. Contradictions are detected when the contract is
+    assembled (`octavo.http.contract.assembly`).
 
     Attributes:
         id: unique in the contract, in camelCase.
@@ -120,6 +123,11 @@ class Declaration:
     errors: ErrorFormat | None = None
     reads: bool = False
 
+    def __call__(self, handler: Handler[S, P, R]) -> Handler[S, P, R]:
+        """Attach the declaration to ``handler``, before those that it has."""
+        setattr(handler, _ATTRIBUTE, (self, *declarations_of(handler)))
+        return handler
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Operation(Declaration):
@@ -155,68 +163,8 @@ class Operation(Declaration):
         return frozenset((self.status, *self.other_statuses, *not_modified))
 
 
-def operation(
-    *,
-    id: str,  # noqa: A002 - the name that the contract document has for it
-    method: Method,
-    path: str,
-    tag: str,
-    summary: str,
-    security: Security,
-    description: str = "",
-    locked: Locked = Locked.REFUSED,
-    scope: str | None = None,
-    confinable: bool = False,
-    status: int = 200,
-    other_statuses: tuple[int, ...] = (),
-    problems: tuple[type[Problem], ...] = (),
-    body: BodyKind[object] | None = None,
-    time: float | None = None,
-    renews_time: bool = False,
-    rate: str | None = None,
-    finish_when_client_leaves: bool = False,
-    headers: Mapping[str, str] | None = None,
-    media_types: tuple[str, ...] = (),
-    page_headers: Headers = PAGE_HEADERS,
-    errors: ErrorFormat | None = None,
-    reads: bool = False,
-) -> Callable[[Handler[S, P, R]], Handler[S, P, R]]:
-    """Declare an operation at its handler; the arguments are those of `Declaration`.
-
-    A handler declared twice serves two operations. Contradictions are detected when the contract is
-    assembled (`octavo.http.contract.assembly`).
-    """
-    declared = Declaration(
-        id=id,
-        method=method,
-        path=path,
-        tag=tag,
-        summary=summary,
-        description=description,
-        security=security,
-        locked=locked,
-        scope=scope,
-        confinable=confinable,
-        status=status,
-        other_statuses=other_statuses,
-        problems=problems,
-        body=body,
-        time=time,
-        renews_time=renews_time,
-        rate=rate,
-        finish_when_client_leaves=finish_when_client_leaves,
-        headers=dict(headers or {}),
-        media_types=media_types,
-        page_headers=page_headers,
-        errors=errors,
-        reads=reads,
-    )
-
-    def declare(handler: Handler[S, P, R]) -> Handler[S, P, R]:
-        setattr(handler, _ATTRIBUTE, (declared, *declarations_of(handler)))
-        return handler
-
-    return declare
+operation = Declaration
+"""Declares an operation at its handler; it is called with the attributes of `Declaration`."""
 
 
 def declarations_of(handler: object) -> tuple[Declaration, ...]:

@@ -91,11 +91,6 @@ def is_access_token(token: bytes) -> bool:
     return token.startswith(ACCESS_PREFIX.encode()) and _is_prefixed(token)
 
 
-def is_refresh_token(token: bytes) -> bool:
-    """Return whether ``token`` has the form of a refresh token and a correct checksum."""
-    return token.startswith(REFRESH_PREFIX.encode()) and _is_prefixed(token)
-
-
 def _is_prefixed(token: bytes) -> bool:
     if _PREFIXED.fullmatch(token) is None:
         return False
