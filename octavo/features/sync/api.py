@@ -113,7 +113,6 @@ class SyncOperations:
         description="Each file is listed once, however often it changed, including deleted and "
         "purged files; so a cursor never expires. Send `sync-mark` to notice when the history of "
         "the server was taken back.",
-        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
         problems=(NotFound, UnsupportedProtocol, CursorUnknown, *METERED),
@@ -162,7 +161,6 @@ class SyncOperations:
         summary="Get all live files with their texts, as of one position",
         description="One JSON document per line: a feed entry for each file, then `{position, "
         "mark, files}`.",
-        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
         problems=(NotFound, UnsupportedProtocol, *METERED),

@@ -107,7 +107,6 @@ class NoticeOperations:
         "`subscribed`, `changed` and `gone`; the client sends `{type: subscribe, "
         "workspaceId}` and `{type: unsubscribe, workspaceId}`. With a session cookie, "
         "the header `origin` must be that of this installation.",
-        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
         locked=contract.Locked.ALLOWED,

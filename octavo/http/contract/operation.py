@@ -9,7 +9,6 @@ Operations are async methods of a class that holds what they need::
             path="/api/notes/{noteId}",
             tag="notes",
             summary="Read a note",
-            security=Security.SESSION_OR_KEY,
             problems=(NotFound,),
         )
         async def get_note(self, call: Call, path: NotePath) -> Note: ...
@@ -77,7 +76,7 @@ class Declaration:
         tag: the group in the document.
         summary: a few words for the document.
         description: Markdown for the document; may be empty.
-        security: how callers authenticate.
+        security: how callers authenticate; an operation for anybody says so.
         locked: whether accounts may call it that are locked, or must accept documents first.
         scope: the scope with which a limited credential may call it; None if it needs full access.
         confinable: a credential that is limited to a part of its scope may call it, too: the
@@ -105,7 +104,7 @@ class Declaration:
     tag: str
     summary: str
     description: str = ""
-    security: Security
+    security: Security = Security.SESSION_OR_KEY
     locked: Locked = Locked.REFUSED
     scope: str | None = None
     confinable: bool = False

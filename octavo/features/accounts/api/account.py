@@ -146,7 +146,6 @@ class AccountOperations:
         path="/api/account",
         tag="accounts",
         summary="Get your account",
-        security=contract.Security.SESSION_OR_KEY,
         locked=contract.Locked.ALLOWED,
     )
     async def get_account(self, call: contract.Call) -> AccountSchema:
@@ -161,7 +160,6 @@ class AccountOperations:
         tag="accounts",
         summary="Change your display name",
         description="Other members of your workspaces see it.",
-        security=contract.Security.SESSION_OR_KEY,
         body=contract.json_body(AccountUpdate, limit=_LONGEST_BODY),
     )
     async def update_own_account(self, call: contract.Call, body: AccountUpdate) -> AccountSchema:
@@ -180,7 +178,6 @@ class AccountOperations:
         tag="accounts",
         summary="Change your preferences",
         description="A member that is left out keeps its value.",
-        security=contract.Security.SESSION_OR_KEY,
         body=contract.json_body(PreferencesUpdate, limit=_LONGEST_BODY),
     )
     async def update_preferences(
@@ -203,7 +200,6 @@ class AccountOperations:
         summary="Accept the legal documents",
         description="Names the versions that the person has read, which must be those in force; "
         "with others, nothing is recorded. getAccount says what is due.",
-        security=contract.Security.SESSION_OR_KEY,
         locked=contract.Locked.ALLOWED,
         problems=(ConsentDue,),
         body=contract.json_body(ConsentInput, limit=_LONGEST_BODY),
@@ -225,7 +221,6 @@ class AccountOperations:
         summary="Open a page of the operator's account portal",
         description="The portal learns from the token in the address who the person is. Which "
         "pages there are is up to the operator of the installation.",
-        security=contract.Security.SESSION_OR_KEY,
         locked=contract.Locked.ALLOWED,
         problems=(NotFound,),
         body=contract.json_body(PortalOpen, limit=_LONGEST_BODY),
@@ -245,7 +240,6 @@ class AccountOperations:
         "preferences are erased. A workspace that only you own passes to the administrator who has "
         "been its member for the longest time, else to such an editor; without either, it is "
         "deleted with its content. In the workspaces of others, your revisions stay.",
-        security=contract.Security.SESSION_OR_KEY,
         locked=contract.Locked.ALLOWED,
         problems=(CredentialRefused, LastAdministrator),
         body=contract.json_body(AccountRemovalSchema, limit=_LONGEST_BODY),

@@ -75,7 +75,6 @@ class SessionOperations:
         path="/api/account/sessions",
         tag="accounts",
         summary="List your sessions",
-        security=contract.Security.SESSION_OR_KEY,
         locked=contract.Locked.ALLOWED,
     )
     async def list_sessions(self, call: contract.Call, query: contract.PageQuery) -> SessionList:
@@ -95,7 +94,6 @@ class SessionOperations:
         tag="accounts",
         summary="Sign out one browser",
         description="This may be the session of the request itself.",
-        security=contract.Security.SESSION_OR_KEY,
         locked=contract.Locked.ALLOWED,
         problems=(NotFound,),
         finish_when_client_leaves=True,
@@ -113,7 +111,6 @@ class SessionOperations:
         tag="accounts",
         summary="Sign out every other browser",
         description="With an API key, all browsers are signed out.",
-        security=contract.Security.SESSION_OR_KEY,
         finish_when_client_leaves=True,
     )
     async def revoke_other_sessions(self, call: contract.Call) -> SessionsEnded:
@@ -185,7 +182,6 @@ class KeyOperations:
         path="/api/account/keys",
         tag="accounts",
         summary="List your API keys",
-        security=contract.Security.SESSION_OR_KEY,
         locked=contract.Locked.ALLOWED,
     )
     async def list_keys(self, call: contract.Call) -> ApiKeyList:
@@ -204,7 +200,6 @@ class KeyOperations:
         "for everything else, it gets 403 `insufficient_scope`, or 404. The current rights of the "
         "account limit every key. Only this response contains the secret. An account has at most "
         "25 keys, including expired ones.",
-        security=contract.Security.SESSION_OR_KEY,
         status=201,
         problems=(TooManyKeys,),
         body=contract.json_body(ApiKeyCreateInput, limit=_LONGEST_BODY),
@@ -233,7 +228,6 @@ class KeyOperations:
         tag="accounts",
         summary="Revoke an API key",
         description="The next request with it is refused.",
-        security=contract.Security.SESSION_OR_KEY,
         locked=contract.Locked.ALLOWED,
         problems=(NotFound,),
         finish_when_client_leaves=True,

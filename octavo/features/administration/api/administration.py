@@ -125,7 +125,6 @@ class AdministrationOperations:
         tag="administration",
         summary="List the accounts of the installation",
         description="Requires an administrator of the installation.",
-        security=contract.Security.SESSION_OR_KEY,
     )
     async def list_accounts(self, call: contract.Call, query: AccountQuery) -> AccountList:
         """Return a page of accounts."""
@@ -146,7 +145,6 @@ class AdministrationOperations:
         tag="administration",
         summary="Get an account of the installation",
         description="Requires an administrator of the installation.",
-        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound,),
     )
     async def read_account(self, call: contract.Call, path: AccountPath) -> AccountSummarySchema:
@@ -164,7 +162,6 @@ class AdministrationOperations:
         "that is disabled end. The last enabled administrator can't be demoted, locked or "
         "disabled. A former administrator's invitations end. Controls are changed with the "
         "revision that was read.",
-        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound, LastAdministrator, ControlsChanged),
         body=contract.json_body(AccountUpdateInput, limit=_LONGEST_BODY),
         finish_when_client_leaves=True,
@@ -197,7 +194,6 @@ class AdministrationOperations:
         summary="Remove an account",
         description="Requires an administrator of the installation. What happens to its "
         "workspaces is described at removeOwnAccount.",
-        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound, LastAdministrator),
         finish_when_client_leaves=True,
     )
@@ -303,7 +299,6 @@ class AuditOperations:
         description="Requires an administrator of the installation. Entries contain ids and codes, "
         "and neither names, addresses nor secrets. Equal refused attempts are counted in one entry "
         "about every 30 seconds.",
-        security=contract.Security.SESSION_OR_KEY,
     )
     async def list_entries(self, call: contract.Call, query: AuditQuery) -> AuditList:
         """Return a page of the audit."""

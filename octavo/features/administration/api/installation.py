@@ -47,7 +47,6 @@ class InstallationOperations:
         tag="administration",
         summary="Get the settings of the installation",
         description="Requires an administrator of the installation.",
-        security=contract.Security.SESSION_OR_KEY,
     )
     async def get_installation(self, call: contract.Call) -> InstallationSchema:
         """Return the settings."""
@@ -62,7 +61,6 @@ class InstallationOperations:
         summary="Change the registration policy",
         description="Requires an administrator of the installation. The settings of the server "
         "may determine the policy. An open one requires a mail server and legal documents.",
-        security=contract.Security.SESSION_OR_KEY,
         problems=(
             SettingLocked,
             SettingRequired,

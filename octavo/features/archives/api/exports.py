@@ -72,7 +72,6 @@ class ExportOperations:
         "meanwhile. What an export has, an import takes unchanged. A locked account, or one that "
         "has not accepted the legal documents, can export the workspaces that it owns alone: those "
         "without any other member.",
-        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
         locked=contract.Locked.CONDITIONAL,

@@ -79,7 +79,6 @@ class ImportOperations:
         summary="Start the import of a zip archive",
         description="Send the archive in parts, and complete the import. It expires a week after "
         "its last part.",
-        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         status=201,
         problems=(NotFound, TooManyImports, ArchiveTooLarge),
@@ -101,7 +100,6 @@ class ImportOperations:
         tag="archives",
         summary="Send a part of an archive",
         description="Parts may be sent in any order, and again. They are concatenated by number.",
-        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         problems=(
             NotFound,
@@ -132,7 +130,6 @@ class ImportOperations:
         tag="archives",
         summary="Get the progress of an import, or its result",
         description="The result is kept for a day.",
-        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         problems=(NotFound,),
     )
@@ -151,7 +148,6 @@ class ImportOperations:
         summary="Import the archive whose parts were sent",
         description="Every file is checked before the first one is committed. The import goes on "
         "when the client leaves; completing it again has the same result.",
-        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         problems=(
             NotFound,
@@ -183,7 +179,6 @@ class ImportOperations:
         tag="archives",
         summary="Remove an import and its parts",
         description="Files that came in stay. An import that does not exist counts as removed.",
-        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         problems=(NotFound,),
     )

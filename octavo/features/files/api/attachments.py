@@ -152,7 +152,6 @@ class AttachmentOperations:
         description="Accepted are PNG, JPEG, GIF and WebP images of at most 32 MiB, 16,384 pixels "
         "a side, 50 million pixels, and 2,000 frames. Width and height are those that are shown, "
         "after the EXIF orientation. The image is temporary until it is attached to a file.",
-        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         status=201,
         problems=(NotFound, UnacceptableImage, StorageLimitReached, WriteLimitReached),
@@ -211,7 +210,6 @@ class AttachmentOperations:
         summary="Make an uploaded image a file, or the next revision of one",
         description="To replace the image of an existing file, give its fileId, and its head in "
         "if-match. An upload can be attached once; 404 means that it has expired or was attached.",
-        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         headers=ETAG,
         problems=(

@@ -189,7 +189,6 @@ class ChangesetOperations:
         path="/api/workspaces/{workspaceId}/changesets",
         tag="files",
         summary="Apply many changes in one transaction",
-        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         confinable=True,
         problems=(
@@ -280,7 +279,6 @@ class ChangesetOperations:
         tag="files",
         summary="Get the result of a change",
         description="404 means that no such change was accepted so far.",
-        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
         problems=(NotFound,),

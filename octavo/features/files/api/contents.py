@@ -110,7 +110,6 @@ class ContentOperations:
         summary="Get the bytes of a file, or a thumbnail of an image",
         description="With revision, the response may be cached forever. Without it, revalidate a "
         "copy with if-none-match.",
-        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
         other_statuses=(206,),

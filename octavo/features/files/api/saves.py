@@ -60,7 +60,6 @@ class SaveOperations:
         summary="Merge an update into the document of a note",
         description="Updates commute, so a save needs no if-match. A refused save leaves the note "
         "unchanged. A save that changes the note is never refused for what its response sends.",
-        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         confinable=True,
         headers=ETAG,

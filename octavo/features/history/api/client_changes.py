@@ -168,7 +168,6 @@ class ClientChangeOperations:
         tag="files",
         summary="List the programs that changed files",
         description="Programs that used the MCP endpoint, also those that have no access any more.",
-        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         problems=(NotFound,),
     )
@@ -197,7 +196,6 @@ class ClientChangeOperations:
         path="/api/workspaces/{workspaceId}/undo",
         tag="files",
         summary="Preview the undo of what a program changed",
-        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         problems=(NotFound, TooManyFiles),
     )
@@ -222,7 +220,6 @@ class ClientChangeOperations:
         description="Returns every file to its state before the changes that a program made since "
         "a time, in one changeset. Files that others have changed since are left and named. The "
         "revisions have the origin `restore`.",
-        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         problems=(
             NotFound,

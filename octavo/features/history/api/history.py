@@ -92,7 +92,6 @@ class HistoryOperations:
         tag="files",
         summary="Compare two revisions of a note",
         description="By lines or by words. The note may be deleted.",
-        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
         problems=(NotFound, FilePurged, InvalidContent, *METERED),

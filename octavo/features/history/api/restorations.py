@@ -187,7 +187,6 @@ class RestorationOperations:
         path="/api/workspaces/{workspaceId}/restorations/preview",
         tag="files",
         summary="Preview the restoration of a workspace to a moment",
-        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         problems=(NotFound,),
     )
@@ -230,7 +229,6 @@ class RestorationOperations:
         "meanwhile are left and named. One that failed goes on when any member who may write sends "
         "the same `mutationId`, by changesets of theirs. To undo a restoration, also one that "
         "failed, restore its `positionBefore`.",
-        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         status=201,
         problems=(NotFound, MutationReused),
@@ -259,7 +257,6 @@ class RestorationOperations:
         tag="files",
         summary="List the restorations of a workspace, latest first",
         description="Each is kept for at least 30 days.",
-        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         problems=(NotFound,),
     )
@@ -285,7 +282,6 @@ class RestorationOperations:
         tag="files",
         summary="Get the progress of a restoration, or its result",
         description="The result is kept for at least 30 days.",
-        security=contract.Security.SESSION_OR_KEY,
         scope=WRITE,
         problems=(NotFound,),
     )

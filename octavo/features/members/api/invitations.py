@@ -125,7 +125,6 @@ class InvitationOperations:
         "the token and the link. The response does not depend on whether an account has the "
         "address. At most 1,000 invitations to the installation may be open, and 100 into a "
         "workspace.",
-        security=contract.Security.SESSION_OR_KEY,
         status=201,
         problems=(NotFound, TooManyInvitations),
         body=contract.json_body(InvitationInput, limit=_LONGEST_BODY),
@@ -158,7 +157,6 @@ class InvitationOperations:
         tag="administration",
         summary="List the invitations of the installation",
         description="Requires an administrator of the installation.",
-        security=contract.Security.SESSION_OR_KEY,
     )
     async def list_invitations(
         self, call: contract.Call, query: contract.PageQuery
@@ -174,7 +172,6 @@ class InvitationOperations:
         tag="administration",
         summary="Revoke an invitation",
         description="Requires an administrator of the installation. One that was used stays used.",
-        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound,),
         finish_when_client_leaves=True,
     )
@@ -199,7 +196,6 @@ class InvitationOperations:
         summary="Join the workspace that you are invited to",
         description="An invitation that is unknown, used, expired, revoked, for another address or "
         "into no workspace is treated as missing. Without an account, register with it instead.",
-        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound, AlreadyMember),
         body=contract.json_body(InvitationToken, limit=_LONGEST_BODY),
         finish_when_client_leaves=True,
@@ -221,7 +217,6 @@ class InvitationOperations:
         "the token and the link. The response does not depend on whether an account has the "
         "address. An invitation ends when its creator may not invite any more. At most 100 "
         "invitations into a workspace may be open.",
-        security=contract.Security.SESSION_OR_KEY,
         status=201,
         problems=(NotFound, TooManyInvitations),
         body=contract.json_body(WorkspaceInvitationInput, limit=_LONGEST_BODY),
@@ -251,7 +246,6 @@ class InvitationOperations:
         tag="workspaces",
         summary="List the invitations into a workspace",
         description="Requires the owner, or an administrator of the workspace.",
-        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound,),
     )
     async def list_workspace_invitations(
@@ -269,7 +263,6 @@ class InvitationOperations:
         summary="Revoke an invitation into a workspace",
         description="Requires the owner, or an administrator of the workspace. One that was used "
         "stays used.",
-        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound,),
         finish_when_client_leaves=True,
     )

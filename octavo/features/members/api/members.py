@@ -63,7 +63,6 @@ class MemberOperations:
         summary="List the members of a workspace",
         description="Owners and administrators of the workspace also see the addresses. People "
         "join by accepting an invitation.",
-        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound,),
     )
     async def list_members(
@@ -90,7 +89,6 @@ class MemberOperations:
         description="Requires the owner, or an administrator of the workspace, who can neither "
         "make nor change owners. To hand a workspace over, make the other member an owner, and "
         "then change your own role. A workspace always has an owner.",
-        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound, LastOwner),
         body=contract.json_body(MemberUpdateInput, limit=_LONGEST_BODY),
         finish_when_client_leaves=True,
@@ -118,7 +116,6 @@ class MemberOperations:
         summary="Remove a member, or leave a workspace",
         description="Every member can leave, except the last owner. To remove another member "
         "requires the owner, or an administrator of the workspace, who can't remove owners.",
-        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound, LastOwner),
         finish_when_client_leaves=True,
     )

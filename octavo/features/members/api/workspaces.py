@@ -65,7 +65,6 @@ class WorkspaceOperations:
         path="/api/workspaces",
         tag="workspaces",
         summary="List the workspaces that you belong to",
-        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
         locked=contract.Locked.ALLOWED,
@@ -95,7 +94,6 @@ class WorkspaceOperations:
         summary="Create a workspace",
         description="You become its owner and only member. An account owns at most 1,000 "
         "workspaces.",
-        security=contract.Security.SESSION_OR_KEY,
         status=201,
         body=contract.json_body(WorkspaceNameInput, limit=_LONGEST_BODY),
     )
@@ -115,7 +113,6 @@ class WorkspaceOperations:
         path="/api/workspaces/{workspaceId}",
         tag="workspaces",
         summary="Get a workspace",
-        security=contract.Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
         problems=(NotFound,),
@@ -132,7 +129,6 @@ class WorkspaceOperations:
         tag="workspaces",
         summary="Rename a workspace",
         description="Requires the owner, or an administrator of the workspace.",
-        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound,),
         body=contract.json_body(WorkspaceNameInput, limit=_LONGEST_BODY),
     )
@@ -151,7 +147,6 @@ class WorkspaceOperations:
         tag="workspaces",
         summary="Delete a workspace and its content",
         description="Requires the owner. Its files and their history are erased permanently.",
-        security=contract.Security.SESSION_OR_KEY,
         locked=contract.Locked.ALLOWED,
         problems=(NotFound,),
         finish_when_client_leaves=True,

@@ -148,7 +148,6 @@ class ConnectionOperations:
         path="/api/account/connections",
         tag=_TAG,
         summary="List the programs that you allowed access",
-        security=contract.Security.SESSION_OR_KEY,
         locked=contract.Locked.ALLOWED,
         problems=(NotFound,),
     )
@@ -164,7 +163,6 @@ class ConnectionOperations:
         tag=_TAG,
         summary="End the access of a program",
         description="Its next request is refused.",
-        security=contract.Security.SESSION_OR_KEY,
         locked=contract.Locked.ALLOWED,
         problems=(NotFound,),
         finish_when_client_leaves=True,
@@ -185,7 +183,6 @@ class ConnectionOperations:
         path="/api/account/access-requests",
         tag=_TAG,
         summary="Describe what a program asks for",
-        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound, *REQUEST_PROBLEMS),
     )
     async def describe_access_request(
@@ -211,7 +208,6 @@ class ConnectionOperations:
         path="/api/account/access-requests",
         tag=_TAG,
         summary="Allow or refuse what a program asks for",
-        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound, *REQUEST_PROBLEMS),
         body=contract.json_body(AccessDecisionInput, limit=_LONGEST_BODY),
         rate=GRANTS,

@@ -58,7 +58,6 @@ class LinkReportOperations:
         tag="administration",
         summary="List the open reports of published links",
         description="Requires an administrator of the installation.",
-        security=contract.Security.SESSION_OR_KEY,
     )
     async def list_reports(self, call: contract.Call, query: contract.PageQuery) -> LinkReportList:
         """Return a page of reports."""
@@ -89,7 +88,6 @@ class LinkReportOperations:
         tag="administration",
         summary="Close a report",
         description="Requires an administrator of the installation. The link stays as it is.",
-        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound,),
         finish_when_client_leaves=True,
     )
@@ -109,7 +107,6 @@ class LinkReportOperations:
         "workspace. The link opens nothing any more, for good, and every report of it is closed. "
         "The owners of the workspace see it in their list, and get a message if the installation "
         "sends mail.",
-        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound,),
         finish_when_client_leaves=True,
     )

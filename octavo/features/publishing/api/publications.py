@@ -153,7 +153,6 @@ class PublicationOperations:
         "it when it moves; that of a folder when one changeset moves every file below it to a "
         "folder that has no others. A workspace may have 200 live links, unless the settings of "
         "the installation say otherwise.",
-        security=contract.Security.SESSION_OR_KEY,
         status=201,
         problems=(NotFound, TooManyLinks, InvalidPath),
         body=contract.json_body(CreatePublishedLinkInput, limit=_LONGEST_BODY),
@@ -187,7 +186,6 @@ class PublicationOperations:
         tag="publishing",
         summary="List the links of a workspace",
         description="Requires the owner, or an administrator of the workspace.",
-        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound,),
     )
     async def list_published_links(
@@ -212,7 +210,6 @@ class PublicationOperations:
         summary="Revoke a link",
         description="Requires the owner, or an administrator of the workspace. The link opens "
         "nothing from the next request of a reader on.",
-        security=contract.Security.SESSION_OR_KEY,
         problems=(NotFound,),
         finish_when_client_leaves=True,
     )
