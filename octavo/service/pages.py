@@ -5,7 +5,6 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from types import TracebackType
-from typing import Protocol
 
 import trio
 from octavo_rules.problems import (
@@ -85,31 +84,11 @@ class _Pages(QuartTrio):
         return await super().handle_user_exception(error)
 
 
-class Explained(Protocol):
-    """A problem that has a page."""
-
-    @property
-    def code(self) -> str:
-        """Its stable code."""
-
-    @property
-    def status(self) -> int:
-        """Its status."""
-
-    @property
-    def summary(self) -> str:
-        """Its meaning, in a sentence."""
-
-    @property
-    def remedy(self) -> str:
-        """What to do about it; may be empty."""
-
-
 def pages(
     *,
     api_document: str,
     openapi: Mapping[str, object],
-    problems: Sequence[Explained | type[Problem]] = (),
+    problems: Sequence[contract.AnyProblem] = (),
     public_url: str = "",
     legal: LegalDocuments = NO_DOCUMENTS,
     sends_mail: bool = False,

@@ -5,17 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from antechamber import SERVER_PROBLEMS, ServerProblem
-from octavo_rules.problems import (
-    BodyTimeout,
-    BodyTooLarge,
-    InternalError,
-    InvalidRequest,
-    MethodNotAllowed,
-    NotFound,
-    Problem,
-    UnsupportedMediaType,
-)
+from antechamber import SERVER_PROBLEMS
 
 from octavo.http import contract
 from octavo.service.features import FEATURES
@@ -129,16 +119,6 @@ CONTRACT: tuple[type, ...] = tuple(
     )
 )
 """Every class whose methods declare operations."""
-_OUTSIDE_OPERATIONS: tuple[type[Problem], ...] = (
-    InvalidRequest,
-    NotFound,
-    MethodNotAllowed,
-    BodyTimeout,
-    BodyTooLarge,
-    UnsupportedMediaType,
-    InternalError,
-)
-"""The problems of the router and of the pages, which no declaration has to name."""
 
 
 def contract_document() -> contract.Json:
@@ -153,11 +133,11 @@ def contract_document() -> contract.Json:
     )
 
 
-def explained_problems() -> list[type[Problem] | ServerProblem]:
+def explained_problems() -> list[contract.AnyProblem]:
     """Return every problem that a client may receive, by status: each has a page."""
     served = contract.contract_of(CONTRACT, contract.served_operations_of)
     possible = (each for declared in served for each in contract.possible_problems(declared))
-    found: list[type[Problem] | ServerProblem]
-    found = [*_OUTSIDE_OPERATIONS, *SERVER_PROBLEMS, *possible]
+    found: list[contract.AnyProblem]
+    found = [*contract.OUTSIDE_OPERATIONS, *SERVER_PROBLEMS, *possible]
     by_code = {each.code: each for each in found}
     return sorted(by_code.values(), key=lambda each: (each.status, each.code))

@@ -1,6 +1,6 @@
 """The composed pages of published links, kept until something on them changes."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -10,17 +10,16 @@ from octavo_rules.identity import FileId, RevisionId
 from octavo.features.publishing.composition import ViewComposer, body_of
 from octavo.features.publishing.link_access import LinkAccess
 from octavo.features.publishing.renderings import RenderingPostponed, Renderings, TextGone
-from octavo.features.publishing.rules import PublicationId, PublishedLink
+from octavo.features.publishing.rules import PublicationId
 from octavo.features.publishing.sql import rendered_notes
 from octavo.features.publishing.sql.publications import ReadableLink
 from octavo.features.publishing.sql.rendered_notes import TextSource
 from octavo.features.publishing.sql.site_changes import ChangedFile
-from octavo.features.publishing.views import NoteView, PublishedPages
+from octavo.features.publishing.views import PublishedPages
 from octavo.features.publishing.workspace_map import WorkspaceMap
 from octavo.render.front_matter import split_front_matter
 from octavo.render.obsidian import without_comments
 from octavo.render.references import ImageAddress, LinkAddress
-from octavo.render.rendered_note import RenderedNote
 from octavo.store import Store
 from octavo.store.compression import decompressed
 from octavo.store.content_cache import ContentCache
@@ -137,10 +136,11 @@ class ComposedPages:
             notes = site.notes_below(link.link.target.path)
             if not notes:
                 return None
-            listed = _WholeList(pages, self._composer, link.link, notes)
-            if len(notes) > LONG:
-                return await trio.to_thread.run_sync(listed.encoded, abandon_on_cancel=True)
-            return listed.encoded()
+
+            def listed() -> bytes:
+                return pages.folder(self._composer.folder(link.link, notes)).encode()
+
+            return await _composed(listed, in_thread=len(notes) > LONG)
         source = TextSource(link.workspace, file.file_id, file.content, file.digest)
         rendered = await self._renderings.get(source)
         if rendered is None:
@@ -157,10 +157,11 @@ class ComposedPages:
             some = rendered.references[at : at + STEP]
             addresses += self._composer.addresses(link.link, site, file, some)
         view = self._composer.note(link.link, site, file, rendered, "")
-        work = _WholePage(pages, rendered, addresses, view)
-        if len(rendered.html) > LARGE:
-            return await trio.to_thread.run_sync(work.encoded, abandon_on_cancel=True)
-        return work.encoded()
+
+        def whole() -> bytes:
+            return pages.note(replace(view, html=body_of(rendered, addresses))).encode()
+
+        return await _composed(whole, in_thread=len(rendered.html) > LARGE)
 
     async def _text(self, source: TextSource) -> str:
         """Return a text as it was written, without what readers must not see."""
@@ -170,28 +171,7 @@ class ComposedPages:
         return without_comments(split_front_matter(decompressed(data, source.file_id)).body)
 
 
-class _WholeList(NamedTuple):
-    """The list of a folder link."""
-
-    pages: PublishedPages
-    composer: ViewComposer
-    link: PublishedLink
-    notes: Sequence[ChangedFile]
-
-    def encoded(self) -> bytes:
-        """Return the page."""
-        return self.pages.folder(self.composer.folder(self.link, self.notes)).encode()
-
-
-class _WholePage(NamedTuple):
-    """A page whose view lacks its body."""
-
-    pages: PublishedPages
-    rendered: RenderedNote
-    addresses: Sequence[LinkAddress | ImageAddress | None]
-    view: NoteView
-
-    def encoded(self) -> bytes:
-        """Return the page with its body."""
-        body = body_of(self.rendered, self.addresses)
-        return self.pages.note(replace(self.view, html=body)).encode()
+async def _composed(compose: Callable[[], bytes], *, in_thread: bool) -> bytes:
+    if in_thread:
+        return await trio.to_thread.run_sync(compose, abandon_on_cancel=True)
+    return compose()

@@ -50,7 +50,7 @@ from octavo.http.contract.contract_model import (
     timestamp,
     written_time,
 )
-from octavo.http.contract.declared_responses import possible_problems
+from octavo.http.contract.declared_responses import OUTSIDE_OPERATIONS, possible_problems
 from octavo.http.contract.error_format import MCP_ERROR, OAUTH_ERROR, RPC_MEMBER
 from octavo.http.contract.in_process import (
     OF_PAGE,
@@ -62,7 +62,7 @@ from octavo.http.contract.in_process import (
     typed,
 )
 from octavo.http.contract.memory_budget import COUNTED, MemoryBudget, Reservation, reservation_of
-from octavo.http.contract.openapi import Example, Json, openapi_document
+from octavo.http.contract.openapi import AnyProblem, Example, Json, openapi_document
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.paging import (
     IN_DIGITS,

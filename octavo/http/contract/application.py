@@ -148,19 +148,30 @@ class Application:
         known = dict(authenticators or {})
         self._memory = budget = MemoryBudget() if memory is None else memory
         making = MemoryBudget(_MADE_AT_ONCE, 1)
-        endpoints = [
-            _endpoint(
+
+        def endpoint(operation: Operation, group: object) -> Endpoint:
+            authenticator = known.get(operation.security)
+            if authenticator is None and operation.security is not Security.NONE:
+                raise ContractError(
+                    f"{operation.id} needs an authenticator for {operation.security}"
+                )
+            if rate_limiter is None and operation.rate is not None:
+                raise ContractError(f"{operation.id} needs a rate limiter for {operation.rate}")
+            return Endpoint(
                 operation,
-                group,
-                known,
-                rate_limiter,
-                budget,
-                making,
-                failure_problem,
-                serving,
-                elapsed,
+                getattr(group, operation.handler),
+                authenticator=authenticator if operation.security is not Security.NONE else None,
+                limiter=rate_limiter,
+                memory=budget,
+                making=making,
+                failure_problem=failure_problem,
+                serving=serving,
+                elapsed=elapsed,
                 strict=strict,
             )
+
+        endpoints = [
+            endpoint(operation, group)
             for group in groups
             for operation in served_operations_of(type(group))
         ]
@@ -367,38 +378,6 @@ class Application:
             if html is not None:
                 return problem_page(problem, html, call.operation.page_headers)
         return prepared_problem(problem, context.request_id, self._public_url)
-
-
-def _endpoint(
-    operation: Operation,
-    group: object,
-    authenticators: Mapping[Security, Authenticator],
-    limiter: RateLimiter | None,
-    memory: MemoryBudget,
-    making: MemoryBudget,
-    failure_problem: FailureProblem,
-    serving: Callable[[str], object],
-    elapsed: Callable[[], float],
-    *,
-    strict: bool,
-) -> Endpoint:
-    authenticator = authenticators.get(operation.security)
-    if authenticator is None and operation.security is not Security.NONE:
-        raise ContractError(f"{operation.id} needs an authenticator for {operation.security}")
-    if limiter is None and operation.rate is not None:
-        raise ContractError(f"{operation.id} needs a rate limiter for {operation.rate}")
-    return Endpoint(
-        operation,
-        getattr(group, operation.handler),
-        authenticator=authenticator if operation.security is not Security.NONE else None,
-        limiter=limiter,
-        memory=memory,
-        making=making,
-        failure_problem=failure_problem,
-        serving=serving,
-        elapsed=elapsed,
-        strict=strict,
-    )
 
 
 T = TypeVar("T")

@@ -10,6 +10,7 @@ from octavo_rules.problems import (
     STORE_PROBLEMS,
     AccountLocked,
     BodyTimeout,
+    BodyTooLarge,
     ConsentRequired,
     CredentialRefused,
     Forbidden,
@@ -18,6 +19,8 @@ from octavo_rules.problems import (
     InternalError,
     InvalidRequest,
     KeyRefused,
+    MethodNotAllowed,
+    NotFound,
     NotSignedIn,
     OperatorOff,
     Problem,
@@ -29,6 +32,16 @@ from octavo_rules.problems import (
 
 from octavo.http.contract.operation import Declaration, Locked, Operation, Security
 
+OUTSIDE_OPERATIONS: tuple[type[Problem], ...] = (
+    InvalidRequest,
+    NotFound,
+    MethodNotAllowed,
+    BodyTimeout,
+    BodyTooLarge,
+    UnsupportedMediaType,
+    InternalError,
+)
+"""The problems of the router and of the pages, which no declaration has to name."""
 _BY_SECURITY: dict[Security, tuple[type[Problem], ...]] = {
     Security.NONE: (),
     Security.SESSION_OR_KEY: (NotSignedIn, KeyRefused, Forbidden, InsufficientScope),

@@ -75,36 +75,6 @@ class Endpoint:
         strict: raise `UndeclaredResponseError` where the handler violates the declaration.
     """
 
-    __slots__ = (
-        "_authenticator",
-        "_body",
-        "_changes",
-        "_declared",
-        "_elapsed",
-        "_expected",
-        "_failure_problem",
-        "_handled_plainly",
-        "_handler",
-        "_has_parameters",
-        "_headers",
-        "_json_headers",
-        "_large_body",
-        "_limiter",
-        "_locked_out",
-        "_making",
-        "_may_be_refused",
-        "_memory",
-        "_model",
-        "_null",
-        "_parameters",
-        "_room",
-        "_serializer",
-        "_serving",
-        "_status",
-        "_warnings",
-        "operation",
-    )
-
     def __init__(
         self,
         operation: Operation,

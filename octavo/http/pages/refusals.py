@@ -7,14 +7,12 @@ from typing import cast
 from antechamber.asgi import Scope
 from antechamber.rejection import MEDIA_TYPE, problem_document
 from octavo_rules.problems import (
-    BodyTimeout,
     BodyTooLarge,
     InternalError,
     InvalidRequest,
     MethodNotAllowed,
     NotFound,
     Problem,
-    UnsupportedMediaType,
 )
 from octavo_rules.schemas import Workspace
 from quart import Response, g, request
@@ -27,18 +25,7 @@ from octavo.http.pages.localized import prefers_document
 from octavo.http.pages.responses import HOME, page_of_form, show
 from octavo.http.pages.workspace_paths import LIST
 
-_BY_STATUS: dict[int, type[Problem]] = {
-    kind.status: kind
-    for kind in (
-        InvalidRequest,
-        NotFound,
-        MethodNotAllowed,
-        BodyTimeout,
-        BodyTooLarge,
-        UnsupportedMediaType,
-        InternalError,
-    )
-}
+_BY_STATUS = {kind.status: kind for kind in contract.OUTSIDE_OPERATIONS}
 _HEADINGS = {
     400: "This address does not work",
     403: "You may not do this",
