@@ -3,6 +3,8 @@
 Operations, pages and the service use it as `contract.operation`, `contract.Call` and so on.
 """
 
+from octavo_rules.schema_base import Identifier, ListPage, Timestamp, written_time
+
 from octavo.http.contract.application import Application, ProblemHtml, report_refusal
 from octavo.http.contract.assembly import contract_of, served_operations_of
 from octavo.http.contract.bodies.body import (
@@ -42,13 +44,10 @@ from octavo.http.contract.contract_model import (
     GivenBytes,
     GivenTime,
     HeaderModel,
-    Identifier,
     Model,
     Removed,
-    Timestamp,
     milliseconds_of,
     timestamp,
-    written_time,
 )
 from octavo.http.contract.declared_responses import OUTSIDE_OPERATIONS, possible_problems
 from octavo.http.contract.error_format import MCP_ERROR, OAUTH_ERROR, RPC_MEMBER
@@ -67,7 +66,6 @@ from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.paging import (
     IN_DIGITS,
     Limit,
-    ListPage,
     PageQuery,
     cursor,
     read_cursor,

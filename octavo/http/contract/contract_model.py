@@ -19,21 +19,19 @@ from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
 from typing import Annotated, Literal
 
+from octavo_rules.schema_base import Identifier, Schema
 from pydantic import (
     AfterValidator,
     AwareDatetime,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
-    PlainSerializer,
     TypeAdapter,
     ValidationError,
     WithJsonSchema,
 )
-from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
@@ -110,7 +108,7 @@ def public_name(model: type) -> str:
     return model.__name__.removesuffix(SUFFIX)
 
 
-class Model(BaseModel):
+class Model(Schema):
     """A body, a part of one, or the path and query parameters of an operation.
 
     Types are strict: ``"1"`` is not a number in JSON. Text in a path or a query is parsed as the
@@ -118,13 +116,6 @@ class Model(BaseModel):
     """
 
     model_config = ConfigDict(
-        alias_generator=to_camel,
-        validate_by_alias=True,
-        validate_by_name=True,
-        extra="forbid",
-        frozen=True,
-        strict=True,
-        allow_inf_nan=False,
         model_title_generator=public_name,
         # A cache of short values would keep passwords and titles after their requests.
         cache_strings="keys",
@@ -137,9 +128,6 @@ class HeaderModel(Model):
     model_config = ConfigDict(alias_generator=header_name)
 
 
-IDENTIFIER_PATTERN = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
-Identifier = Annotated[str, Field(pattern=IDENTIFIER_PATTERN, json_schema_extra={"format": "uuid"})]
-"""An identifier, in requests and responses."""
 _IN_EITHER_CASE = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
 NO_IDENTIFIER = "This must be a UUID: 32 hexadecimal digits in groups 8-4-4-4-12."
 _NIL = "00000000-0000-0000-0000-000000000000"
@@ -185,18 +173,6 @@ LATEST = 253_402_300_799_999
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 
-
-def written_time(time: datetime) -> str:
-    """Return a time in UTC by RFC 3339, in milliseconds."""
-    return f"{time.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
-
-
-Timestamp = Annotated[
-    datetime,
-    PlainSerializer(written_time, when_used="json"),
-    WithJsonSchema({"type": "string", "format": "date-time"}),
-]
-"""A time in a response, returned by `timestamp`."""
 
 _NOT_A_TIME = "This must be a time with its UTC offset, such as 2026-01-31T12:00:00Z."
 _DATE_FIRST = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]")

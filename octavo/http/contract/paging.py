@@ -3,10 +3,11 @@
 import base64
 import json
 from collections.abc import Callable, Sequence
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, TypeVar
 from uuid import UUID
 
 from octavo_rules.problems import InvalidRequest
+from octavo_rules.schema_base import Cursor
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
@@ -35,10 +36,6 @@ IN_DIGITS = BeforeValidator(_in_digits)
 Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT), IN_DIGITS]
 
 
-Cursor = Annotated[str, Field(json_schema_extra={"pattern": "^[A-Za-z0-9_-]+$"})]
-"""A cursor, made by `cursor` and read by `read_cursor`."""
-
-
 class PageQuery(Model):
     """Selects the page of a list."""
 
@@ -46,14 +43,6 @@ class PageQuery(Model):
     """Maximum number of items."""
     after: Cursor | None = None
     """``next`` of the previous page; omitted for the first page."""
-
-
-class ListPage(Model, Generic[T]):
-    """A page of a list."""
-
-    items: list[T]
-    next: Cursor | None
-    """The ``after`` of the next page; null on the last page."""
 
 
 def cursor(*parts: str) -> str:

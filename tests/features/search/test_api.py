@@ -1,10 +1,11 @@
 """Search over HTTP: matches, snippets, and visibility."""
 
 import pytest
+from octavo_rules.schema_base import written_time
 
 from octavo.features.search.api import SearchOperations
 from octavo.http.contract.assembly import contract_of
-from octavo.http.contract.contract_model import timestamp, written_time
+from octavo.http.contract.contract_model import timestamp
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.store import StoreFull
 from tests.fakes.notes_api import NOBODYS, Client, Json, NotesApi, account_id, refusal

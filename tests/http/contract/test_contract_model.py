@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.schema_base import written_time
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from octavo.http.contract.contract_model import (
@@ -12,7 +13,6 @@ from octavo.http.contract.contract_model import (
     GivenTime,
     milliseconds_of,
     timestamp,
-    written_time,
 )
 
 

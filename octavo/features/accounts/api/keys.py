@@ -85,7 +85,7 @@ class SessionOperations:
         found = await self._own.list(caller.account_id, before, query.limit + 1)
         page, following = contract.split_page(found, query.limit, lambda each: (each.session_id,))
         items = [self._schema(session, caller) for session in page]
-        return SessionList(items=items, next=following)
+        return SessionList(items=tuple(items), next=following)
 
     @contract.operation(
         id="revokeSession",

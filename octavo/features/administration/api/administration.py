@@ -136,7 +136,7 @@ class AdministrationOperations:
         page, following = contract.split_page(
             found, query.limit, lambda each: (each.account.account_id,)
         )
-        return AccountList(items=[_schema(each) for each in page], next=following)
+        return AccountList(items=tuple(_schema(each) for each in page), next=following)
 
     @contract.operation(
         id="readAccount",
@@ -311,7 +311,7 @@ class AuditOperations:
             account_id=None if query.account is None else AccountId(query.account),
         )
         page, following = contract.split_page(found, query.limit, lambda each: (each.entry_id,))
-        return AuditList(items=[_entry_schema(each) for each in page], next=following)
+        return AuditList(items=tuple(_entry_schema(each) for each in page), next=following)
 
 
 def _entry_schema(entry: AuditEntry) -> AuditEntrySchema:

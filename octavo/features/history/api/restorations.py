@@ -205,7 +205,7 @@ class RestorationOperations:
         page, cursor = contract.split_page(following[: query.limit + 1], query.limit, _key)
         actions = [each.action for each in planned.reversions]
         return RestorationPreview(
-            items=[_planned(each) for each in page],
+            items=tuple(_planned(each) for each in page),
             next=cursor,
             position=outlook.position,
             deleted=actions.count("deleted"),
@@ -273,7 +273,7 @@ class RestorationOperations:
         page, following = contract.split_page(
             found, query.limit, lambda each: (str(each.started_at), each.key.restoration_id)
         )
-        return RestorationList(items=[_listed(each) for each in page], next=following)
+        return RestorationList(items=tuple(_listed(each) for each in page), next=following)
 
     @contract.operation(
         id="getRestoration",

@@ -290,7 +290,7 @@ class InvitationOperations:
         page, following = contract.split_page(
             found, query.limit, lambda each: (each.invitation_id,)
         )
-        return InvitationList(items=[self._schema(each) for each in page], next=following)
+        return InvitationList(items=tuple(self._schema(each) for each in page), next=following)
 
     def _checked(
         self, address: str | None, expires_at: contract.GivenTime | None

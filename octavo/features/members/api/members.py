@@ -78,7 +78,9 @@ class MemberOperations:
             found, query.limit, lambda each: (str(each.joined_at), each.account_id)
         )
         shown = grants(role, "manage")
-        return MemberList(items=[_schema(each, address=shown) for each in page], next=following)
+        return MemberList(
+            items=tuple(_schema(each, address=shown) for each in page), next=following
+        )
 
     @contract.operation(
         id="updateMember",

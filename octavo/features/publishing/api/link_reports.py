@@ -79,7 +79,7 @@ class LinkReportOperations:
             )
             for report, token in page
         ]
-        return LinkReportList(items=items, next=following)
+        return LinkReportList(items=tuple(items), next=following)
 
     @contract.operation(
         id="dismissReport",

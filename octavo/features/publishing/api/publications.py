@@ -200,7 +200,7 @@ class PublicationOperations:
         page, following = contract.split_page(
             found, query.limit, lambda each: (each.link.publication_id,)
         )
-        return PublishedLinkList(items=[self._schema(each) for each in page], next=following)
+        return PublishedLinkList(items=tuple(self._schema(each) for each in page), next=following)
 
     @contract.operation(
         id="revokePublishedLink",

@@ -26,9 +26,8 @@ from octavo_rules.problems import (
     Problem,
     UnsupportedMediaType,
 )
+from octavo_rules.schema_base import IDENTIFIER_PATTERN
 from pydantic import BaseModel, JsonValue, RootModel, ValidationError
-
-from octavo.http.contract.contract_model import IDENTIFIER_PATTERN
 
 Headers = Sequence[Header]
 

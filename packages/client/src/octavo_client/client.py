@@ -10,7 +10,8 @@ from typing import Any, Self
 import httpx
 import trio
 from octavo_rules.identity import AccountId, Scope, WorkspaceId
-from octavo_rules.schemas import ApiKeyCreated, Schema, SearchResults, Workspace, WorkspaceList
+from octavo_rules.schema_base import Schema
+from octavo_rules.schemas import ApiKeyCreated, SearchResults, Workspace, WorkspaceList
 
 from octavo_client.changes import present_members
 from octavo_client.connection import ApiConnection, Request

@@ -14,7 +14,8 @@ from octavo_rules.documents.structs import update_contents
 from octavo_rules.identity import Epoch, FileId, MutationId, Position, RevisionId
 from octavo_rules.merge import merged, shared
 from octavo_rules.problems import Problem
-from octavo_rules.schemas import Base64, NoteSave, RevisionDocument, Schema, WorkspaceFile
+from octavo_rules.schema_base import Schema
+from octavo_rules.schemas import Base64, NoteSave, RevisionDocument, WorkspaceFile
 
 from octavo_client.connection import parse_response
 from octavo_client.errors import ClientError, EpochMismatchError, ProblemError, UnexpectedResponse

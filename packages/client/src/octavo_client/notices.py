@@ -14,7 +14,7 @@ from typing import Annotated
 import httpx
 import trio
 from octavo_rules.identity import Position, RevisionId, WorkspaceId
-from octavo_rules.schemas import Schema
+from octavo_rules.schema_base import Schema
 from pydantic import Field
 from trio_websocket import (
     ConnectionClosed,

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 from octavo_rules.identity import FileId, RevisionId, WorkspaceId
+from octavo_rules.schema_base import ListPage
 from octavo_rules.schemas import (
     FileLinks,
     FileList,
     FoundLinkDocument,
     LinkList,
     ListedFile,
-    ListPage,
     ReadFiles,
     RevisionDiff,
     RevisionDocument,

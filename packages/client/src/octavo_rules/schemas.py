@@ -2,67 +2,24 @@
 
 The document of the API has these classes under their names, with their docstrings and those of
 their members. They refuse unknown members; a client passes ``extra="ignore"`` when it validates, so
-that newer servers may add some. Members are in camelCase in JSON. No other rule needs pydantic.
+that newer servers may add some. Members are in camelCase in JSON. Their base is in
+`octavo_rules.schema_base`. No other rule needs pydantic.
 """
 
 from base64 import b64decode, b64encode
-from datetime import datetime
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    JsonValue,
-    PlainSerializer,
-    WithJsonSchema,
-)
-from pydantic.alias_generators import to_camel
+from pydantic import BeforeValidator, Field, JsonValue, PlainSerializer, WithJsonSchema
 
 from octavo_rules import identity
+from octavo_rules.schema_base import UUID_FIELD, Cursor, Identifier, ListPage, Schema, Timestamp
 
-T = TypeVar("T")
-
-
-class Schema(BaseModel):
-    """The base of the responses; types are strict, and instances immutable."""
-
-    model_config = ConfigDict(
-        alias_generator=to_camel,
-        validate_by_alias=True,
-        validate_by_name=True,
-        extra="forbid",
-        frozen=True,
-        strict=True,
-        allow_inf_nan=False,
-    )
-
-
-_UUID = Field(
-    pattern=r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$",
-    json_schema_extra={"format": "uuid"},
-)
-Identifier = Annotated[str, _UUID]
-AccountId = Annotated[identity.AccountId, _UUID]
-Epoch = Annotated[identity.Epoch, _UUID]
-FileId = Annotated[identity.FileId, _UUID]
-MutationId = Annotated[identity.MutationId, _UUID]
-RevisionId = Annotated[identity.RevisionId, _UUID]
-WorkspaceId = Annotated[identity.WorkspaceId, _UUID]
-
-
-def written_time(time: datetime) -> str:
-    """Return a time in UTC by RFC 3339, in milliseconds."""
-    return f"{time.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
-
-
-Timestamp = Annotated[
-    datetime,
-    PlainSerializer(written_time, when_used="json"),
-    WithJsonSchema({"type": "string", "format": "date-time"}),
-]
-"""A time in UTC."""
+AccountId = Annotated[identity.AccountId, UUID_FIELD]
+Epoch = Annotated[identity.Epoch, UUID_FIELD]
+FileId = Annotated[identity.FileId, UUID_FIELD]
+MutationId = Annotated[identity.MutationId, UUID_FIELD]
+RevisionId = Annotated[identity.RevisionId, UUID_FIELD]
+WorkspaceId = Annotated[identity.WorkspaceId, UUID_FIELD]
 
 
 def _decoded(value: object) -> object:
@@ -83,18 +40,8 @@ Base64 = Annotated[
 ]
 """Bytes, represented in JSON as standard base64 (RFC 4648 section 4)."""
 
-Cursor = Annotated[str, Field(json_schema_extra={"pattern": "^[A-Za-z0-9_-]+$"})]
-"""The place in a list where its next page begins."""
 Kind = Literal["note", "attachment"]
 State = Literal["live", "deleted", "purged"]
-
-
-class ListPage(Schema, Generic[T]):
-    """A page of a list."""
-
-    items: tuple[T, ...]
-    next: Cursor | None
-    """The ``after`` of the next page; null on the last page."""
 
 
 class Workspace(Schema):
