@@ -272,12 +272,7 @@ class LogRounds(trio.abc.Instrument):
 
     def before_io_wait(self, timeout: float) -> None:
         """Write what the round has gathered."""
-        lines = self._lines
-        if len(lines) == 1:
-            # As `flush`, for a round with one request.
-            self._lines = []
-            self._write(lines[0])
-        elif lines:
+        if self._lines:
             self.flush()
 
 

@@ -146,7 +146,7 @@ class ShelfOperations:
         security=Security.SESSION_OR_KEY,
         status=201,
         problems=(ShelfClosed,),
-        body=json_body(NoteInput, limit=100, time=5.0),
+        body=json_body(NoteInput, limit=100),
         time=9.0,
         rate="writes",
         finish_when_client_leaves=True,

@@ -92,7 +92,6 @@ class Endpoint:
         self.operation = operation
         self._elapsed = elapsed
         self._handler = handler
-        self._handled_plainly = operation.time is None and not operation.finish_when_client_leaves
         self._authenticator = authenticator
         self._limiter = limiter
         self._memory = memory
@@ -151,8 +150,6 @@ class Endpoint:
             result = await self._serve(call, values, receive, exchange)
             if call.has_long_texts:
                 response = self._encode(await self._encoded_in_slices(result))
-            elif type(result) is self._model:
-                response = self._content(self._status, result, ())
             else:
                 response = self._encode(result)
             del result
@@ -270,8 +267,6 @@ class Endpoint:
                 return await self._handle(call, arguments, exchange)
         if body is not None:
             authenticated = self._elapsed()
-            if body.time is not None and exchange is not None:
-                exchange.allow(body.time)
             if self._large_body:
                 size = declared_size(scope["headers"], body.limit)
                 if size >= COUNTED:
@@ -285,9 +280,6 @@ class Endpoint:
             arguments["body"] = await body.read(scope["headers"], receive)
             if self._elapsed() - authenticated > AUTHENTICATED_SECONDS:
                 await self._authenticate_again(call)
-        # As `_handle`: nearly every request ends here.
-        if exchange is None or self._handled_plainly:
-            return await self._handler(call, **arguments)
         return await self._handle(call, arguments, exchange)
 
     def _admit(self, call: Call, principal: Principal) -> None:

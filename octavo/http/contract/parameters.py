@@ -80,14 +80,8 @@ class Parameters:
         errors: Errors = []
         found: dict[str, object] = {}
         if self._path is not None:
-            # Written out, as every request passes here.
-            named: dict[str, Any] = dict(zip(self._names, values, strict=True))
-            try:
-                found["path"] = self._path.__pydantic_validator__.validate_strings(
-                    named, by_alias=True, by_name=False
-                )
-            except ValidationError as refused:
-                errors += _errors("path", refused)
+            named = dict(zip(self._names, values, strict=True))
+            _validate("path", self._path, named, found, errors)
         known = None
         if query and self._query and self._remembers and len(query) <= _REMEMBERED_LENGTH:
             known = _short_query(self, query)
@@ -129,13 +123,8 @@ class Parameters:
                 given[name] = f"{given[name]}, {text}" if name in given else text
         if not given and self._without_headers is not None:
             found["headers"] = self._without_headers
-            return
-        try:
-            found["headers"] = model.__pydantic_validator__.validate_strings(
-                given, by_alias=True, by_name=False
-            )
-        except ValidationError as refused:
-            errors += _errors("headers", refused)
+        else:
+            _validate("headers", model, given, found, errors)
 
 
 # Few differ, and models are frozen.
@@ -167,14 +156,11 @@ def _validate(
             given, by_alias=True, by_name=False
         )
     except ValidationError as refused:
-        errors += _errors(part, refused)
-
-
-def _errors(part: str, refused: ValidationError) -> Errors:
-    found = refused.errors(include_url=False, include_context=False, include_input=False)
-    return [
-        (pointer((part, *each["loc"])), _MESSAGES.get(each["type"], each["msg"])) for each in found
-    ]
+        wrong = refused.errors(include_url=False, include_context=False, include_input=False)
+        errors += [
+            (pointer((part, *each["loc"])), _MESSAGES.get(each["type"], each["msg"]))
+            for each in wrong
+        ]
 
 
 def _only_read(model: type[BaseModel]) -> frozenset[str] | None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import trio
 from antechamber.asgi import EXTENSION, Event, Extension, Receive, Scope, Send, choose_request_id
 
-from octavo.http.contract.call import Call
+from octavo.http.contract.call import Call, client_of
 from octavo.http.contract.error_format import ErrorFormat
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.prepared_response import (
@@ -171,9 +171,7 @@ class RequestContext:
         self._receive = receive
         self._received = 0
         self.scope = scope
-        # As `client_of`.
-        client = scope.get("client")
-        self.client: str | None = client[0] if client else None
+        self.client = client_of(scope)
         extensions = scope.get("extensions")
         exchange: Extension | None = extensions.get(EXTENSION) if extensions else None
         self.exchange = exchange

@@ -118,8 +118,6 @@ def protocol_errors(*, enabled: bool = True) -> Iterator[None]:
 class ProtocolBody(contract.JsonBody[M]):
     """A JSON body whose problems have the form of better-auth."""
 
-    __slots__ = ()
-
     async def read(self, headers: contract.Headers, receive: Receive) -> M:
         """Read the body as `JsonBody` does."""
         with protocol_errors():
@@ -129,4 +127,4 @@ class ProtocolBody(contract.JsonBody[M]):
 def protocol_body(model: type[M], *, limit: int) -> ProtocolBody[M]:
     """Declare a JSON body of ``model``, of at most ``limit`` bytes, as `json_body` does."""
     contract.check_closed(model)
-    return ProtocolBody(model, limit, None)
+    return ProtocolBody(model, limit)

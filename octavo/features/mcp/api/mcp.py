@@ -150,10 +150,8 @@ class McpBatch(RootModel[list[McpMessage]]):
 class _MessageBody(contract.JsonBody[McpMessage]):
     """A message, or a batch; what is no JSON gets the error code of JSON-RPC for it."""
 
-    __slots__ = ()
-
     def __init__(self) -> None:
-        super().__init__(McpMessage, LONGEST_MESSAGE, None)
+        super().__init__(McpMessage, LONGEST_MESSAGE)
         shapes = (McpMessage, McpBatch)
         self.schema = {
             "anyOf": [{"$ref": f"#/components/schemas/{each.__name__}"} for each in shapes]

@@ -53,13 +53,6 @@ class BodyKind(Protocol[T_co]):
         """The problem of a body above ``limit``."""
 
     @property
-    def time(self) -> float | None:
-        """Seconds for the body to arrive; None for the server's default.
-
-        The caller enforces it: `read` has no deadline.
-        """
-
-    @property
     def model(self) -> type[BaseModel] | None:
         """The model of the body; None for bytes."""
 
@@ -317,14 +310,11 @@ BYTES: Mapping[str, object] = {"type": "string", "format": "binary"}
 class RawBody:
     """The body kind of `raw_body`."""
 
-    __slots__ = ("limit", "media_types", "model", "schema", "time")
-
     too_large = BodyTooLarge
 
-    def __init__(self, media_types: tuple[str, ...], limit: int, time: float | None) -> None:
+    def __init__(self, media_types: tuple[str, ...], limit: int) -> None:
         self.media_types = media_types
         self.limit = limit
-        self.time = time
         self.model = None
         self.schema = BYTES
 
@@ -341,12 +331,12 @@ class RawBody:
         return BodyStream(receive, self.limit, length)
 
 
-def raw_body(*media_types: str, limit: int, time: float | None = None) -> RawBody:
-    """Declare a body of bytes in one of ``media_types`` (``type/subtype``, lower case).
+def raw_body(*media_types: str, limit: int) -> RawBody:
+    """Declare a body of at most ``limit`` bytes, in one of ``media_types``.
 
-    It has at most ``limit`` bytes and ``time`` seconds to arrive.
+    These are ``type/subtype``, in lower case.
     """
-    return RawBody(media_types, limit, time)
+    return RawBody(media_types, limit)
 
 
 if TYPE_CHECKING:

@@ -29,18 +29,6 @@ _LIST_TYPES = (list, tuple, set, frozenset)
 class FormBody(Generic[M]):
     """The body kind of `form_body`."""
 
-    __slots__ = (
-        "_known",
-        "_repeatable",
-        "_validate",
-        "fields",
-        "limit",
-        "media_types",
-        "model",
-        "schema",
-        "time",
-    )
-
     too_large = BodyTooLarge
 
     def __init__(
@@ -48,14 +36,12 @@ class FormBody(Generic[M]):
         model: type[M],
         limit: int,
         fields: int,
-        time: float | None,
         *,
         ignores_others: bool = False,
     ) -> None:
         self.model = model
         self.limit = limit
         self.fields = fields
-        self.time = time
         self.media_types = (FORM_MEDIA_TYPE,)
         self.schema = None
         self._validate = model.__pydantic_validator__.validate_python
@@ -95,18 +81,17 @@ def form_body(
     *,
     limit: int,
     fields: int = 100,
-    time: float | None = None,
     ignores_others: bool = False,
 ) -> FormBody[M]:
     """Declare a body of the form fields of ``model`` (URL standard, section 5.1).
 
-    It has at most ``limit`` bytes and ``fields`` fields, and ``time`` seconds to arrive. A field
+    It has at most ``limit`` bytes and ``fields`` fields. A field
     that ``model`` declares as a list may be repeated, any other may not. Undeclared fields are
     refused, unless a protocol demands that it ``ignores_others``. Raises ValueError when the model
     accepts undeclared fields.
     """
     check_closed(model)
-    return FormBody(model, limit, fields, time, ignores_others=ignores_others)
+    return FormBody(model, limit, fields, ignores_others=ignores_others)
 
 
 def parse_form(body: bytes, maximum: int) -> list[tuple[str, str]]:

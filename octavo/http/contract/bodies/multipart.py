@@ -305,21 +305,17 @@ class MultipartStream:
 class MultipartBody:
     """The body kind of `multipart_body`."""
 
-    __slots__ = ("bounds", "limit", "media_types", "model", "schema", "time")
-
     too_large = BodyTooLarge
 
     def __init__(
         self,
         limit: int,
         bounds: PartBounds,
-        time: float | None,
         schema: Mapping[str, object],
     ) -> None:
         self.limit = limit
         self.schema = schema
         self.bounds = bounds
-        self.time = time
         self.media_types = (MEDIA_TYPE,)
         self.model = None
 
@@ -341,12 +337,11 @@ def multipart_body(
     *,
     limit: int,
     bounds: PartBounds | None = None,
-    time: float | None = None,
     schema: Mapping[str, object] = _ANY_FORM,
 ) -> MultipartBody:
     """Declare a multipart form of at most ``limit`` bytes in total, within ``bounds``.
 
-    It has ``time`` seconds to arrive. ``schema`` describes its parts in the API document, where its
+    ``schema`` describes its parts in the API document, where its
     title is its name; the handler checks them.
     """
-    return MultipartBody(limit, bounds or PartBounds(), time, schema)
+    return MultipartBody(limit, bounds or PartBounds(), schema)
