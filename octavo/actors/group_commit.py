@@ -67,10 +67,10 @@ class Storage(Actor[Write[Any]]):
             envelope.reply(envelope.message.reply(outcomes.pop()))
 
 
-def storage_spec(engine: BatchStore, *, name: str = "storage") -> ActorSpec[Write[Any]]:
+def storage_spec(engine: BatchStore) -> ActorSpec[Write[Any]]:
     """Return the specification of the storage actor for ``engine``."""
     return ActorSpec(
-        name,
+        "storage",
         lambda: Storage(engine),
         mailbox_capacity=MAILBOX_CAPACITY,
         batch_limit=BATCH_LIMIT,

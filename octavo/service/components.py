@@ -22,7 +22,7 @@ from octavo.access.entropy import elapsed, new_id, now
 from octavo.access.workspaces import Access
 from octavo.actors.group_commit import GroupCommit, storage_spec
 from octavo.actors.notice_hub import NoticeHub
-from octavo.actors.workspace.actor import workspaces
+from octavo.actors.workspace.actor import WorkspaceActor, workspaces
 from octavo.actors.workspace.document_services import MAX_THREADS, DocumentServices
 from octavo.documents import DocumentCache
 from octavo.features.accounts.credentials import CACHE_SECONDS
@@ -144,15 +144,18 @@ def build_service(
     documents = DocumentServices(cache, check_changed, _document_limits(settings), run)
     directory = root.add(
         workspaces(
-            store,
-            now=now,
-            new_id=new_id,
-            announce=after.committed,
-            shared=shared,
-            documents=documents,
-            purged=after.erased,
-            links=link_sources(store),
-            storage=usage.storage,
+            partial(
+                WorkspaceActor,
+                store=store,
+                now=now,
+                new_id=new_id,
+                announce=after.committed,
+                shared=shared,
+                documents=documents,
+                purged=after.erased,
+                links=link_sources(store),
+                storage=usage.storage,
+            )
         )
     )
     features = build_features(kernel, settings, legal, usage, directory, perform)

@@ -4,7 +4,7 @@ import json
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,7 +18,7 @@ from octavo.access.attempts import Attempts
 from octavo.access.audit import Audit
 from octavo.access.caller import Caller
 from octavo.access.workspaces import Access
-from octavo.actors.workspace.actor import workspaces
+from octavo.actors.workspace.actor import WorkspaceActor, workspaces
 from octavo.actors.workspace.messages import WorkspaceMessage
 from octavo.features.accounts.api.authentication import AttemptLimiter
 from octavo.features.archives.api.exports import ExportOperations
@@ -496,14 +496,17 @@ async def _serving(
     root = Supervisor("test")
     directory = root.add(
         workspaces(
-            store,
-            links=link_sources(store),
-            now=sources.now,
-            new_id=sources.new_id,
-            announce=announce,
-            shared=False,
-            documents=inline_documents(),
-            storage=storage,
+            partial(
+                WorkspaceActor,
+                store=store,
+                links=link_sources(store),
+                now=sources.now,
+                new_id=sources.new_id,
+                announce=announce,
+                shared=False,
+                documents=inline_documents(),
+                storage=storage,
+            )
         )
     )
     audit = Audit(

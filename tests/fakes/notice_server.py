@@ -5,6 +5,7 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from antechamber.limits import Limits
@@ -13,7 +14,7 @@ from greenroom import Supervisor, WorkerContext, WorkerSpec
 
 from octavo.access.workspaces import Access
 from octavo.actors.notice_hub import NoticeHub
-from octavo.actors.workspace.actor import workspaces
+from octavo.actors.workspace.actor import WorkspaceActor, workspaces
 from octavo.features.accounts.api.authentication import SessionOrKey
 from octavo.features.accounts.sign_in import SignedIn
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter
@@ -199,13 +200,16 @@ async def caller_state(
         root.add(WorkerSpec("notices", tell))
         directory = root.add(
             workspaces(
-                store,
-                links=link_sources(store),
-                now=sources.now,
-                new_id=sources.new_id,
-                announce=hub.announce,
-                shared=False,
-                documents=inline_documents(),
+                partial(
+                    WorkspaceActor,
+                    store=store,
+                    links=link_sources(store),
+                    now=sources.now,
+                    new_id=sources.new_id,
+                    announce=hub.announce,
+                    shared=False,
+                    documents=inline_documents(),
+                )
             )
         )
         records: list[RequestRecord] = []

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from shutil import rmtree
@@ -11,7 +12,7 @@ from greenroom import Directory, Supervisor
 from octavo_rules.content import note_text
 from octavo_rules.identity import AccountId, Digest, FileId, MutationId, ProgramNumber, WorkspaceId
 
-from octavo.actors.workspace.actor import workspaces
+from octavo.actors.workspace.actor import WorkspaceActor, workspaces
 from octavo.actors.workspace.messages import Push, WorkspaceMessage
 from octavo.features.accounts.api.authentication import SessionOrKey
 from octavo.features.archives.api.exports import ExportOperations
@@ -137,13 +138,16 @@ class PublishingUsers(UsersApi):
     def _workspaces(self) -> tuple[Supervisor, Directory[WorkspaceId, WorkspaceMessage]]:
         root = Supervisor("test")
         spec = workspaces(
-            self.identity.store,
-            links=link_sources(self.identity.store),
-            now=self.identity.sources.now,
-            new_id=self.identity.sources.new_id,
-            announce=lambda *_: None,
-            shared=False,
-            documents=inline_documents(),
+            partial(
+                WorkspaceActor,
+                store=self.identity.store,
+                links=link_sources(self.identity.store),
+                now=self.identity.sources.now,
+                new_id=self.identity.sources.new_id,
+                announce=lambda *_: None,
+                shared=False,
+                documents=inline_documents(),
+            )
         )
         return root, root.add(spec)
 

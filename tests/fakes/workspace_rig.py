@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 
 from greenroom import Directory, Intensity, Runtime, Supervisor
@@ -11,7 +12,7 @@ from octavo_rules.content import note_text
 from octavo_rules.identity import AccountId, FileId, MutationId, Position, WorkspaceId
 from octavo_rules.problems import Problem
 
-from octavo.actors.workspace.actor import workspaces
+from octavo.actors.workspace.actor import WorkspaceActor, workspaces
 from octavo.actors.workspace.document_services import DocumentServices, read_current
 from octavo.actors.workspace.messages import (
     ChangesetRefused,
@@ -146,14 +147,17 @@ async def serving(
         "test", intensity=Intensity(restarts=1000, period=1), runtime=Runtime(faults=faults)
     )
     spec = workspaces(
-        store,
-        links=link_sources(store),
-        now=now,
-        new_id=lambda: f"{name}{next(revisions)}",
-        announce=lambda _, cursor: announced.append(cursor.position),
-        shared=shared,
-        documents=inline_documents() if documents is None else documents,
-        purged=lambda: purged.append(name),
+        partial(
+            WorkspaceActor,
+            store=store,
+            links=link_sources(store),
+            now=now,
+            new_id=lambda: f"{name}{next(revisions)}",
+            announce=lambda _, cursor: announced.append(cursor.position),
+            shared=shared,
+            documents=inline_documents() if documents is None else documents,
+            purged=lambda: purged.append(name),
+        )
     )
     directory = root.add(spec)
     try:

@@ -19,7 +19,7 @@ from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.access.workspaces import Access
 from octavo.actors.notice_hub import NoticeHub
-from octavo.actors.workspace.actor import workspaces
+from octavo.actors.workspace.actor import WorkspaceActor, workspaces
 from octavo.features.accounts.api.authentication import SessionOrKey
 from octavo.features.accounts.passwords import Passwords
 from octavo.features.accounts.removal import AccountRemoval
@@ -96,13 +96,16 @@ class AccessProcess(BareProcess):
         self.access = Access(self.store, fresh=fresh)
         self._wire(sources)
         spec = workspaces(
-            self.store,
-            links=link_sources(self.store),
-            now=sources.now,
-            new_id=sources.new_id,
-            announce=self._hub.announce,
-            shared=channel is not None,
-            documents=inline_documents(client=client_of(sources.new_id())),
+            partial(
+                WorkspaceActor,
+                store=self.store,
+                links=link_sources(self.store),
+                now=sources.now,
+                new_id=sources.new_id,
+                announce=self._hub.announce,
+                shared=channel is not None,
+                documents=inline_documents(client=client_of(sources.new_id())),
+            )
         )
         self.directory = self._root.add(
             replace(

@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -22,6 +23,7 @@ from outcome import Outcome
 
 from octavo.actors.jobs import housekeeping
 from octavo.actors.jobs import housekeeping as retention_jobs
+from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.actors.workspace.actor import workspaces as workspace_actors
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, Push
 from octavo.features.accounts.credentials import Activity
@@ -255,13 +257,16 @@ class HouseProcess(BareProcess):
         super().__init__(name, disk, faults, random)
         store = JobStore(self.store, disk, history.pruning)
         spec = workspace_actors(
-            self.store,
-            links=link_sources(self.store),
-            now=lambda: house_now() - history.age_days * DAY / 1000,
-            new_id=history.new_id,
-            announce=lambda *_: None,
-            shared=history.shared,
-            documents=inline_documents(client=client_of(history.new_id())),
+            partial(
+                WorkspaceActor,
+                store=self.store,
+                links=link_sources(self.store),
+                now=lambda: house_now() - history.age_days * DAY / 1000,
+                new_id=history.new_id,
+                announce=lambda *_: None,
+                shared=history.shared,
+                documents=inline_documents(client=client_of(history.new_id())),
+            )
         )
         self.directory = self._root.add(
             replace(

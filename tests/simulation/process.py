@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from random import Random
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from octavo_rules.documents.document import client_of
 from octavo_rules.identity import WorkspaceId
 
 from octavo.actors.notice_hub import NoticeHub
-from octavo.actors.workspace.actor import workspaces
+from octavo.actors.workspace.actor import WorkspaceActor, workspaces
 from octavo.actors.workspace.current_files import CurrentFiles
 from octavo.actors.workspace.messages import Push
 from octavo.features.links.reading import link_sources
@@ -105,14 +106,17 @@ class Process(BareProcess):
             check_text=refuse_poison,
         )
         spec = workspaces(
-            self.store,
-            links=link_sources(self.store),
-            now=now,
-            new_id=new_id,
-            announce=self.audience.announce,
-            shared=options.shared,
-            documents=self.documents,
-            purged=self._purged,
+            partial(
+                WorkspaceActor,
+                store=self.store,
+                links=link_sources(self.store),
+                now=now,
+                new_id=new_id,
+                announce=self.audience.announce,
+                shared=options.shared,
+                documents=self.documents,
+                purged=self._purged,
+            )
         )
         rule = QuarantineRule(crashes=random.choice([1, 1, 3, 1000]), first=0.5)
         self.quarantines.rule, self.quarantines.violated = rule, options.violated

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from random import Random
 
 from greenroom import QuarantineRule, WorkerContext, WorkerSpec
@@ -11,7 +12,7 @@ from octavo_rules.documents.document import client_of
 from octavo_rules.identity import START, AccountId, Cursor, WorkspaceId
 
 from octavo.actors.notice_hub import NoticeHub
-from octavo.actors.workspace.actor import workspaces
+from octavo.actors.workspace.actor import WorkspaceActor, workspaces
 from octavo.features.links.reading import link_sources
 from octavo.store.queries.marks import cursor_of
 from tests.fakes.inline_documents import inline_documents
@@ -77,13 +78,16 @@ class ProcessTakenBack(BareProcess):
         self.listening = Listening(name)
         hub.subscribe(workspace_id, self.listening)
         spec = workspaces(
-            self.store,
-            links=link_sources(self.store),
-            now=now,
-            new_id=new_id,
-            announce=hub.announce,
-            shared=True,
-            documents=inline_documents(client=client_of(new_id())),
+            partial(
+                WorkspaceActor,
+                store=self.store,
+                links=link_sources(self.store),
+                now=now,
+                new_id=new_id,
+                announce=hub.announce,
+                shared=True,
+                documents=inline_documents(client=client_of(new_id())),
+            )
         )
         self.directory = self._root.add(
             replace(

@@ -360,31 +360,7 @@ MAX_AWAKE = 1000
 
 
 def workspaces(
-    store: Store,
-    *,
-    now: Callable[[], float],
-    new_id: Callable[[], str],
-    announce: Announce,
-    shared: bool,
-    documents: DocumentServices,
-    links: LinkSources,
-    purged: Callable[[], None] = lambda: None,
-    storage: StorageQuota | None = None,
+    workspace: Callable[[WorkspaceId], WorkspaceActor],
 ) -> DirectorySpec[WorkspaceId, WorkspaceMessage]:
-    """Return the directory of workspace actors; the arguments are those of `WorkspaceActor`."""
-
-    def workspace(workspace_id: WorkspaceId) -> WorkspaceActor:
-        return WorkspaceActor(
-            workspace_id,
-            store,
-            now=now,
-            new_id=new_id,
-            announce=announce,
-            shared=shared,
-            documents=documents,
-            links=links,
-            purged=purged,
-            storage=storage,
-        )
-
+    """Return the directory of the actors that ``workspace`` makes."""
     return DirectorySpec("workspaces", workspace, idle_timeout=IDLE_SECONDS, max_awake=MAX_AWAKE)

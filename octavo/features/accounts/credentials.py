@@ -24,19 +24,23 @@ from octavo.store.gathered_reads import GatheredReads
 _log = logging.getLogger(__name__)
 
 
+WRITE_SECONDS = 5.0
+"""Seconds between two writes of activity."""
+MAX_CACHED = 10_000
+"""The most sessions that are cached, keys, and access tokens."""
+
+
 class Activity:
     """Collects activity and writes it to the store periodically.
 
     Args:
         store: the store of sessions and keys.
-        interval: seconds between two writes.
         maximum: the maximum number of sessions, and of keys, collected between two writes; the
             activity of others is recorded at their next request.
     """
 
-    def __init__(self, store: Store, *, interval: float = 5.0, maximum: int = 10_000) -> None:
+    def __init__(self, store: Store, *, maximum: int = 10_000) -> None:
         self._store = store
-        self._interval = interval
         self._maximum = maximum
         self._sessions: dict[SessionId, int] = {}
         self._keys: dict[KeyId, int] = {}
@@ -70,7 +74,7 @@ class Activity:
         while True:
             await self._noted.wait()
             await self.flush()
-            await trio.sleep(self._interval)
+            await trio.sleep(WRITE_SECONDS)
 
     async def flush(self) -> None:
         """Write the collected activity.
@@ -181,7 +185,6 @@ class Credentials:
             through `forget`; those by another process only after this time, so it must be 0 if
             several processes serve the installation.
         legal: the documents that accounts must have accepted.
-        maximum: the maximum number of cached sessions, and of cached keys.
         elapsed: returns a time in seconds, for the age of what is cached.
     """
 
@@ -194,7 +197,6 @@ class Credentials:
         life: SessionLife,
         fresh: float = CACHE_SECONDS,
         legal: LegalDocuments = NO_DOCUMENTS,
-        maximum: int = 10_000,
         elapsed: Callable[[], float] = trio.current_time,
     ) -> None:
         self._elapsed = elapsed
@@ -204,9 +206,9 @@ class Credentials:
         self._life = life
         self._fresh = fresh
         self._legal = legal
-        self._sessions = CredentialCache(maximum)
-        self._keys = CredentialCache(maximum)
-        self._tokens = CredentialCache(maximum)
+        self._sessions = CredentialCache(MAX_CACHED)
+        self._keys = CredentialCache(MAX_CACHED)
+        self._tokens = CredentialCache(MAX_CACHED)
         self._stored_keys = GatheredReads(store, api_keys.by_digests)
         self._stored_sessions = GatheredReads(store, sessions.by_digests)
 

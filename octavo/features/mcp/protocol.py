@@ -183,14 +183,10 @@ def read_message(
     return request
 
 
-def invalid_params(request: McpRequest, message: str, data: object = None) -> ProtocolError:
+def invalid_params(request: McpRequest, message: str) -> ProtocolError:
     """Return the error of parameters that a method refuses."""
     return ProtocolError(
-        INVALID_PARAMS,
-        message,
-        data=data,
-        id=request.id,
-        status=BAD_REQUEST if request.modern else _OK,
+        INVALID_PARAMS, message, id=request.id, status=BAD_REQUEST if request.modern else _OK
     )
 
 

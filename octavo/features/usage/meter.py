@@ -310,7 +310,6 @@ class UsageMeter:
         writer_id: a UUID of this process, never used before.
         limits: the limits of the installation.
         shared: whether other processes count on the same database.
-        interval: seconds between two batches.
         maximum: accounts in memory.
     """
 
@@ -322,13 +321,11 @@ class UsageMeter:
         writer_id: str,
         limits: InstallationLimits = NO_LIMITS,
         shared: bool = False,
-        interval: float = INTERVAL_SECONDS,
         maximum: int = MAX_ACCOUNTS,
     ) -> None:
         self._store = store
         self._now = now
-        self._interval = interval
-        self._fresh = 2 * interval if shared else math.inf
+        self._fresh = 2 * INTERVAL_SECONDS if shared else math.inf
         self._counters = UsageCounters(writer_id, limits, now(), maximum=maximum)
         self._limited = limits.downloads.limited
         self._noted = trio.Event()
@@ -422,7 +419,7 @@ class UsageMeter:
         """
         while True:
             await self._noted.wait()
-            await trio.sleep(self._interval)
+            await trio.sleep(INTERVAL_SECONDS)
             await self.flush()
 
     async def flush(self) -> None:
