@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event
-from types import TracebackType
 from typing import NamedTuple
 
 from octavo_rules.identity import Digest
@@ -114,9 +113,7 @@ class BlobTransfer:
     def __enter__(self) -> "BlobTransfer":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._kept:
             return
         for key in self._added:

@@ -4,7 +4,6 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple
 
 from octavo_rules.identity import Digest
@@ -38,9 +37,7 @@ class NamedBlobs:
     def __enter__(self) -> "NamedBlobs":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._connection.close()
 
     def number_and_size(self) -> tuple[int, int]:

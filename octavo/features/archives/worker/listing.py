@@ -8,7 +8,6 @@ import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple
 
 SliceOfListing = tuple[int, int]
@@ -100,12 +99,7 @@ class ListingWriter:
     def __enter__(self) -> "ListingWriter":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def add(self, entry: ListedEntry) -> None:

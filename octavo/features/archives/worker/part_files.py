@@ -4,7 +4,6 @@ import os
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
-from types import TracebackType
 
 _WINDOW = 1024 * 1024
 
@@ -37,12 +36,7 @@ class PartFiles:
     def __enter__(self) -> "PartFiles":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._close()
 
     def read(self, at: int, size: int) -> bytes:

@@ -16,7 +16,6 @@ from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
 from struct import Struct
-from types import TracebackType
 from typing import TypedDict
 
 from octavo.features.archives.worker.listing import ImportFolder
@@ -50,12 +49,7 @@ class PathFile:
     def __enter__(self) -> "PathFile":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def add(self, data: bytes) -> PathRef:
