@@ -95,8 +95,6 @@ class DeclaredResponses:
             logged once as an error, and sent, or raises TypeError if it can't be encoded.
     """
 
-    __slots__ = ("_logged", "_name", "_operation", "_problems", "_strict")
-
     def __init__(self, operation: Operation, *, strict: bool) -> None:
         self._operation = operation
         self._strict = strict

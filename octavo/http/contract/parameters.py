@@ -39,18 +39,6 @@ class Parameters:
         operation: the operation.
     """
 
-    __slots__ = (
-        "_header_names",
-        "_headers",
-        "_names",
-        "_path",
-        "_query",
-        "_read",
-        "_remembers",
-        "_without_headers",
-        "_without_query",
-    )
-
     def __init__(self, operation: Operation) -> None:
         self._names = parameters_of(operation.path)
         self._path = operation.path_model

@@ -69,8 +69,6 @@ class Resource(Generic[T]):
         allow: value of the ``allow`` header (RFC 9110 section 10.2.1).
     """
 
-    __slots__ = ("allow", "methods")
-
     def __init__(self, methods: Mapping[str, T]) -> None:
         self.methods = dict(methods)
         if "GET" in self.methods:
@@ -79,8 +77,6 @@ class Resource(Generic[T]):
 
 
 class _RouteNode(Generic[T]):
-    __slots__ = ("parameter", "resource", "static")
-
     def __init__(self) -> None:
         self.static: dict[str, _RouteNode[T]] = {}
         self.parameter: _RouteNode[T] | None = None
@@ -96,8 +92,6 @@ class Router(Generic[T]):
     Raises:
         ContractError: a template is invalid.
     """
-
-    __slots__ = ("_deepest", "_exact", "_root")
 
     def __init__(self, entries: Iterable[tuple[str, str, T]]) -> None:
         table: dict[tuple[str | None, ...], dict[str, T]] = {}
