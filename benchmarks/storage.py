@@ -51,8 +51,8 @@ from octavo.documents import merged  # noqa: E402
 from octavo.features.links.sql.link_index import LINKS  # noqa: E402
 from octavo.features.links.sql.link_queries import links_of_file, unresolved_links  # noqa: E402
 from octavo.features.search.sql.fulltext_index import WORDS  # noqa: E402
-from octavo.model.files.batch import Batch  # noqa: E402
 from octavo.model.files.changeset import Changeset, CreateFile, fingerprint  # noqa: E402
+from octavo.model.files.plan import Batch  # noqa: E402
 from octavo.model.files.tree import Tree  # noqa: E402
 from octavo.store.compression import compressed, decompressed  # noqa: E402
 from octavo.store.queries import workspaces  # noqa: E402

@@ -27,7 +27,7 @@ from pydantic_core import MISSING
 from octavo.http import contract
 from octavo.model.access.account import LONGEST as LONGEST_ADDRESS
 from octavo.model.files.path import LONGEST_PATH
-from octavo.model.files.receipt import FileOutcome, Receipt
+from octavo.model.files.plan import FileOutcome, Receipt
 from octavo.model.files.revision import Revision
 from octavo.model.search.query import LONGEST_QUERY
 from octavo.model.workspace import Workspace

@@ -23,7 +23,7 @@ from octavo.access.workspaces import Access
 from octavo.actors.group_commit import GroupCommit, storage_spec
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import WorkspaceActor, workspaces
-from octavo.actors.workspace.document_services import MAX_THREADS, DocumentServices
+from octavo.actors.workspace.planning import MAX_THREADS, DocumentServices
 from octavo.documents import DocumentCache
 from octavo.features.accounts.credentials import CACHE_SECONDS
 from octavo.features.files.api.changeset_submission import Workspaces

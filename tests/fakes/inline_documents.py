@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from itertools import count
 
-from octavo.actors.workspace.document_services import DocumentServices
+from octavo.actors.workspace.planning import DocumentServices
 from octavo.documents import DocumentCache
 from octavo.model.documents.update_log import DocumentLimits
 from octavo.model.text_bounds import TextBounds

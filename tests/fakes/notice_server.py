@@ -18,8 +18,7 @@ from octavo.actors.workspace.actor import WorkspaceActor, workspaces
 from octavo.features.accounts.api.authentication import SessionOrKey
 from octavo.features.accounts.sign_in import SignedIn
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter
-from octavo.features.files.api.files import FileOperations
-from octavo.features.files.api.note_texts import RevisionTexts
+from octavo.features.files.api.files import FileOperations, RevisionTexts
 from octavo.features.links.reading import link_sources
 from octavo.features.members.api.workspaces import WorkspaceOperations
 from octavo.features.sync.notices import PATH, NoticeOperations, NoticeSocket, NoticeStreams

@@ -21,8 +21,7 @@ from octavo.features.archives.job import RecentWrites
 from octavo.features.files.api.attachments import AttachmentOperations, UploadedImages
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter
 from octavo.features.files.api.changesets import ChangesetOperations
-from octavo.features.files.api.files import FileOperations
-from octavo.features.files.api.note_texts import RevisionTexts
+from octavo.features.files.api.files import FileOperations, RevisionTexts
 from octavo.features.files.api.reading import ReadingOperations, current_texts
 from octavo.features.history.api.client_changes import ClientChangeOperations
 from octavo.features.history.api.history import HistoryOperations

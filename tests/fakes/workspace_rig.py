@@ -13,7 +13,6 @@ from octavo_rules.identity import AccountId, FileId, MutationId, Position, Works
 from octavo_rules.problems import Problem
 
 from octavo.actors.workspace.actor import WorkspaceActor, workspaces
-from octavo.actors.workspace.document_services import DocumentServices, read_current
 from octavo.actors.workspace.messages import (
     ChangesetRefused,
     HeadOf,
@@ -21,6 +20,7 @@ from octavo.actors.workspace.messages import (
     RebuildDocuments,
     WorkspaceMessage,
 )
+from octavo.actors.workspace.planning import DocumentServices, read_current
 from octavo.features.links.reading import link_sources
 from octavo.model.files.changeset import (
     ChangeOperation,
@@ -29,7 +29,7 @@ from octavo.model.files.changeset import (
     UpdateFile,
     fingerprint,
 )
-from octavo.model.files.receipt import Receipt
+from octavo.model.files.plan import Receipt
 from octavo.model.files.revision import Revision
 from octavo.store import Store, Transaction
 from octavo.store.queries.files import WholeFile, whole_file

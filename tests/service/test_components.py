@@ -36,7 +36,7 @@ from octavo.model.files.changeset import (
     DeleteFile,
     fingerprint,
 )
-from octavo.model.files.receipt import Receipt
+from octavo.model.files.plan import Receipt
 from octavo.model.search.query import parse_query
 from octavo.service import components
 from octavo.service.components import Service, build_service

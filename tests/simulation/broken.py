@@ -13,8 +13,7 @@ from octavo.actors.group_commit import Storage, Write
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace import actor
 from octavo.actors.workspace.actor import WorkspaceActor
-from octavo.model.files.batch import Batch
-from octavo.model.files.plan import Plan
+from octavo.model.files.plan import Batch, Plan
 from octavo.store import Script, Transaction
 from octavo.store.queries import changesets
 from octavo.store.queries.changesets import commit_changesets

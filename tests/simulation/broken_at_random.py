@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from greenroom import Envelope
-from greenroom.envelope import EnvelopeState
+from greenroom.mailbox import EnvelopeState
 from greenroom.restart import CrashRecord
 from octavo_rules.identity import Cursor, WorkspaceId
 
@@ -21,7 +21,7 @@ from octavo.features.links.sql import link_queries
 from octavo.store import Script, Transaction
 from octavo.store.queries import changesets, documents
 from octavo.store.queries.feed import Heads, heads_after
-from octavo.store.queries.select_in import execute_each
+from octavo.store.queries.revision_rows import execute_each
 from octavo.store.sqlite.transaction import SqliteTransaction
 
 Break = Callable[[pytest.MonkeyPatch], None]

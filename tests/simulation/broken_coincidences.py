@@ -8,7 +8,7 @@ import pytest
 import trio
 from greenroom import UNANSWERED, Envelope
 from greenroom.cell import Cell
-from greenroom.directory_child import DirectoryChild, VirtualActorCell
+from greenroom.directory import DirectoryChild, VirtualActorCell
 from greenroom.mailbox import Mailbox
 from greenroom.restart import CrashRecord
 from octavo_rules.identity import Cursor, WorkspaceId
@@ -24,9 +24,8 @@ from octavo.features.search.note_search import SearchedTexts
 from octavo.features.search.rules import Ranked
 from octavo.features.search.sql import fulltext_index
 from octavo.model.files import plan
-from octavo.model.files.batch import Batch
 from octavo.model.files.changeset import Changeset
-from octavo.model.files.plan import Plan
+from octavo.model.files.plan import Batch, Plan
 from octavo.store import StoreUnavailable
 from octavo.store.content_cache import ContentCache
 from octavo.store.queries import changesets

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 from greenroom import Envelope
-from greenroom.directory_child import DirectoryChild, VirtualActorCell
+from greenroom.directory import DirectoryChild, VirtualActorCell
 from octavo_rules.identity import FileId, WorkspaceId
 
 from octavo.actors.group_commit import Storage, Write
 from octavo.actors.notice_hub import Listener, NoticeHub
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.actors.workspace.messages import Push
-from octavo.model.files.batch import Batch
+from octavo.model.files.plan import Batch
 from octavo.store.queries import changesets
-from octavo.store.queries.select_in import select_in
+from octavo.store.queries.revision_rows import select_in
 from octavo.store.transaction import Transaction
 from tests.fakes.stores import listen_too
 

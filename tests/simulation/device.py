@@ -19,7 +19,7 @@ from octavo.features.search.note_search import FoundNotes
 from octavo.features.search.rules import Ranked
 from octavo.features.search.sql.fulltext_index import WORDS, erase_removed_words
 from octavo.model.files.changeset import Changeset
-from octavo.model.files.receipt import Receipt
+from octavo.model.files.plan import Receipt
 from octavo.model.files.revision import Revision
 from octavo.model.refusal import HeadMoved
 from octavo.model.search.query import parse_query

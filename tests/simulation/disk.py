@@ -18,8 +18,8 @@ from octavo.service import features
 from octavo.store import Script, StoreFull, StoreUnavailable, Transaction, identifiers
 from octavo.store.queries.workspaces import create
 from octavo.store.sqlite import InlineStore
-from octavo.store.sqlite.batch import all_failed
 from octavo.store.sqlite.inline import memory_databases
+from octavo.store.sqlite.writer import all_failed
 from octavo.store.transaction import T
 from tests.simulation.weather import FaultSchedule
 

@@ -13,13 +13,13 @@ from octavo_rules.content import note_text
 from octavo_rules.identity import Epoch, FileId
 
 from octavo.actors.jobs.indexing import index_some
-from octavo.actors.workspace.document_services import read_current
 from octavo.actors.workspace.messages import GetUpdateSince, RebuildDocuments
+from octavo.actors.workspace.planning import read_current
 from octavo.features.links.reading import read_links
 from octavo.features.links.sql.link_index import LINKS
 from octavo.features.search.sql.fulltext_index import WORDS
 from octavo.model.files.changeset import CreateFile, DeleteFile, RestoreFile, UpdateFile
-from octavo.model.files.receipt import Receipt
+from octavo.model.files.plan import Receipt
 from octavo.store.queries.files import WholeFile, revision, revisions_of, whole_file
 from octavo.store.queries.index_backlog import FileIndex
 from tests.simulation.asking import Asking, NothingDone, Unsettled

@@ -24,7 +24,7 @@ from octavo.model.files.changeset import (
     RestoreFile,
 )
 from octavo.model.files.image import ObjectId, UploadedImage
-from octavo.model.files.receipt import Receipt
+from octavo.model.files.plan import Receipt
 from octavo.store.blobs import BlobMissing, BlobsUnavailable
 from octavo.store.queries.blobs import BlobCollected
 from octavo.store.queries.files import revisions_of

@@ -20,7 +20,7 @@ from octavo.features.archives.job import ArchiveJobs, RecentWrites, free_slots_l
 from octavo.features.images.blob_writer import BlobWriter
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageQuota
-from octavo.model.files.receipt import Receipt
+from octavo.model.files.plan import Receipt
 from octavo.service.features import blob_collection
 from octavo.store.blobs import BlobKey, BlobsUnavailable, Staging
 from tests.fakes.inline_work import run_inline

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from octavo_rules.content import note_text
 from octavo_rules.identity import FileId, Position, WorkspaceId
 
-from octavo.model.files.receipt import Receipt
+from octavo.model.files.plan import Receipt
 from octavo.model.files.revision import Revision
 from octavo.store import Script, Transaction
 from octavo.store.queries.feed import live_at

@@ -28,7 +28,7 @@ from octavo.model.files.changeset import (
     UpdateFile,
     content_of,
 )
-from octavo.model.files.receipt import Receipt
+from octavo.model.files.plan import Receipt
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.bare_process import Violation
 from tests.simulation.kept import Kept

@@ -18,7 +18,7 @@ from octavo.actors.workspace.messages import Push
 from octavo.features.links.reading import link_sources
 from octavo.model.documents.update_log import DocumentLimits
 from octavo.model.files.changeset import Changeset
-from octavo.model.files.receipt import Receipt
+from octavo.model.files.plan import Receipt
 from octavo.model.refusal import UnrenderableNote
 from octavo.store.queries.files import StoredFile
 from octavo.store.queries.marks import cursor_of

@@ -25,7 +25,7 @@ from octavo.model.files.changeset import (
     UpdateFile,
     fingerprint,
 )
-from octavo.model.files.receipt import Receipt
+from octavo.model.files.plan import Receipt
 from octavo.model.files.revision import Revision
 from octavo.store import Transaction
 from octavo.store.queries.workspaces import role_of

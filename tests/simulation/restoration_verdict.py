@@ -6,7 +6,7 @@ from typing import NamedTuple
 from octavo_rules.identity import AccountId, FileId, Position
 
 from octavo.features.history.sql.restorations import StoredRestoration
-from octavo.model.files.receipt import Receipt
+from octavo.model.files.plan import Receipt
 from octavo.model.files.revision import Revision
 from tests.simulation.kept import Kept
 

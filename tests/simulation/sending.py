@@ -14,7 +14,7 @@ from octavo_rules.problems import Problem
 
 from octavo.actors.workspace.messages import ChangesetRefused
 from octavo.model.files.changeset import ChangeOperation, Changeset
-from octavo.model.files.receipt import Receipt
+from octavo.model.files.plan import Receipt
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.bare_process import Violation
 from tests.simulation.ledger import SHARED, Ledger, Written

@@ -27,7 +27,7 @@ from octavo.model.files.changeset import (
     UpdateFile,
     fingerprint,
 )
-from octavo.model.files.receipt import Receipt
+from octavo.model.files.plan import Receipt
 from octavo.model.files.revision import Revision
 from octavo.store.queries.feed import Since, feed
 from octavo.store.queries.marks import CursorUnknown, checked_cursor, cursor_of

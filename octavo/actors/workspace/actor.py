@@ -19,7 +19,6 @@ from greenroom import UNANSWERED, Actor, DirectorySpec, Envelope, Reply
 from octavo_rules.identity import START, Cursor, MutationId, WorkspaceId
 from octavo_rules.problems import Problem
 
-from octavo.actors.workspace.document_services import FOLLOWED_AT_ONCE, DocumentServices
 from octavo.actors.workspace.messages import (
     CommitFailed,
     FindUnplaceable,
@@ -31,16 +30,17 @@ from octavo.actors.workspace.messages import (
     documents_in,
 )
 from octavo.actors.workspace.planning import (
+    FOLLOWED_AT_ONCE,
+    DocumentServices,
     LinkSources,
     PendingPush,
     Planner,
     PushVerdicts,
     WorkspaceState,
 )
-from octavo.model.files.batch import Batch, portions
 from octavo.model.files.changeset import MAX_OPERATIONS
 from octavo.model.files.image import ObjectId, UploadMissing
-from octavo.model.files.receipt import receipt_of
+from octavo.model.files.plan import Batch, portions, receipt_of
 from octavo.model.files.tree import Tree
 from octavo.store import Store, StoreUnavailable
 from octavo.store.fair_turns import working_for

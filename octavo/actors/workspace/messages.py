@@ -12,7 +12,7 @@ from octavo_rules.identity import Epoch, FileId
 from octavo_rules.problems import Problem
 
 from octavo.model.files.changeset import Changeset
-from octavo.model.files.receipt import Receipt
+from octavo.model.files.plan import Receipt
 from octavo.model.files.revision import Revision
 from octavo.store import StoreUnavailable
 

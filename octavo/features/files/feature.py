@@ -8,8 +8,7 @@ from octavo.features.files.api.attachments import AttachmentOperations, Uploaded
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter, Workspaces
 from octavo.features.files.api.changesets import ChangesetOperations
 from octavo.features.files.api.contents import ContentOperations
-from octavo.features.files.api.files import FileOperations
-from octavo.features.files.api.note_texts import RevisionTexts
+from octavo.features.files.api.files import FileOperations, RevisionTexts
 from octavo.features.files.api.reading import CurrentTexts, ReadingOperations, current_texts
 from octavo.features.files.api.saves import SaveOperations
 from octavo.features.images.feature import Images

@@ -11,8 +11,7 @@ from typing import NamedTuple
 from octavo_rules.identity import AccountId, ProgramNumber, WorkspaceId
 
 from octavo.model.access.account import ClientId
-from octavo.store.queries.revision_rows import WORKSPACE
-from octavo.store.queries.select_in import select_in
+from octavo.store.queries.revision_rows import WORKSPACE, select_in
 from octavo.store.transaction import Script, Transaction
 
 # Of the names of a client, the one that it had last was recorded last.

@@ -12,8 +12,14 @@ from octavo.model.files.image import ObjectId, UploadedImage
 from octavo.model.files.revision import Revision
 from octavo.store.blobs import BlobKey
 from octavo.store.queries.blobs import BlobCollected, check_soon, mark_stored, stored_with
-from octavo.store.queries.revision_rows import COUNT, WORKSPACE, columns_of, from_both, revision_of
-from octavo.store.queries.select_in import select_in
+from octavo.store.queries.revision_rows import (
+    COUNT,
+    WORKSPACE,
+    columns_of,
+    from_both,
+    revision_of,
+    select_in,
+)
 from octavo.store.transaction import Script, Transaction
 
 MAX_ROWS = 500

@@ -17,8 +17,13 @@ from octavo.model.files.revision import Revision, page_end
 from octavo.store.queries.blobs import texts_of
 from octavo.store.queries.feed import FeedSlice, Since, heads_between, read_cursor_since
 from octavo.store.queries.files import StoredFile
-from octavo.store.queries.revision_rows import WORKSPACE, from_both, revision_of
-from octavo.store.queries.select_in import execute_each, select_in
+from octavo.store.queries.revision_rows import (
+    WORKSPACE,
+    execute_each,
+    from_both,
+    revision_of,
+    select_in,
+)
 from octavo.store.transaction import Script, Transaction
 
 # A purge erases the paths of a file, so nothing tells afterwards whether it was in a folder. The

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.model.usage import AccountUsage, Amount, DownloadLimits, Month, strictest
-from octavo.store.queries.select_in import execute_each, select_in
+from octavo.store.queries.revision_rows import execute_each, select_in
 from octavo.store.transaction import Row, Script, Transaction, single_statement
 
 MAX_ROWS = 500

@@ -1,8 +1,8 @@
-"""Plan a changeset: determine the new revisions, or why it can't be accepted."""
+"""Plan changesets: the new revisions, or why one can't be accepted; alone, and in batches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar, assert_never
@@ -10,7 +10,16 @@ from typing import TypeVar, assert_never
 from octavo_rules.changes import PurgeFile, SaveNote
 from octavo_rules.content import MARKDOWN, NoteContent, NoteText
 from octavo_rules.documents.document import Documents
-from octavo_rules.identity import ContentId, Cursor, Digest, Epoch, FileId, Position, RevisionId
+from octavo_rules.identity import (
+    ContentId,
+    Cursor,
+    Digest,
+    Epoch,
+    FileId,
+    MutationId,
+    Position,
+    RevisionId,
+)
 from octavo_rules.problems import InvalidContent, Problem
 
 from octavo.model.files.changeset import (
@@ -24,7 +33,7 @@ from octavo.model.files.changeset import (
     UpdateFile,
 )
 from octavo.model.files.confinement import Confinement
-from octavo.model.files.image import UploadedImage, check_image_path
+from octavo.model.files.image import ObjectId, UploadedImage, UploadMissing, check_image_path
 from octavo.model.files.path import check_path, kind_of
 from octavo.model.files.revision import Revision
 from octavo.model.files.tree import Tree
@@ -478,3 +487,152 @@ def may_move(plan: Plan) -> bool:
         if isinstance(each, _MOVING) and each.path is not None:
             return True
     return False
+
+
+@dataclass(frozen=True, slots=True)
+class FileOutcome:
+    """The outcome of one operation, and the head of its file after it."""
+
+    outcome: Outcome
+    head: Revision
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The result of one changeset.
+
+    Attributes:
+        fingerprint: the digest of the request (`octavo.model.files.changeset.fingerprint`).
+        cursor: that of the changeset, or of the one before it if nothing changed.
+        outcomes: the outcomes in the order of the operations.
+    """
+
+    mutation_id: MutationId
+    fingerprint: Digest
+    cursor: Cursor
+    outcomes: tuple[FileOutcome, ...]
+
+    @property
+    def position(self) -> Position:
+        """The position of the cursor."""
+        return self.cursor.position
+
+    def within(self, folder: Confinement) -> Receipt | None:
+        """Return the receipt with the outcomes that are visible in a folder; None without any."""
+        outcomes = tuple(each for each in self.outcomes if folder.covers(each.head.path))
+        return replace(self, outcomes=outcomes) if outcomes else None
+
+
+def receipt_of(plan: Plan) -> Receipt:
+    """Return the receipt of an accepted plan."""
+    return Receipt(
+        plan.changeset.mutation_id,
+        plan.changeset.fingerprint,
+        plan.cursor,
+        (*[FileOutcome(change.outcome, change.head) for change in plan.changes],),
+    )
+
+
+def portions(items: Sequence[T], size_of: Callable[[T], int], maximum: int) -> Iterator[list[T]]:
+    """Split ``items`` into portions of total size ``maximum``, or of a single larger item.
+
+    Portions are in order and not empty. They bound how long later items wait for one portion.
+    """
+    portion: list[T] = []
+    total = 0
+    for item in items:
+        size = size_of(item)
+        if portion and total + size > maximum:
+            yield portion
+            portion, total = [], 0
+        portion.append(item)
+        total += size
+    if portion:
+        yield portion
+
+
+class Batch:
+    """Plans changesets over a tree, which shows their effects until they are rolled back.
+
+    Args:
+        tree: the tree; every plan changes it.
+        cursor: that of the newest changeset in it.
+        now: Unix time in milliseconds.
+        new_revision_id: returns an id for a revision.
+        documents: the documents of the notes that the changesets change; every plan changes them.
+            `roll_back` does not restore them.
+        room: the bytes by which the storage of the workspace may grow; None for any number.
+
+    Attributes:
+        plans: the plans, in order.
+        purges: whether one of them purges a file.
+        cursor: that after the plans.
+    """
+
+    def __init__(
+        self,
+        tree: Tree,
+        cursor: Cursor,
+        now: int,
+        new_revision_id: Callable[[], str],
+        documents: Documents,
+        room: int | None = None,
+    ) -> None:
+        self._tree = tree
+        self._now = now
+        self._new_revision_id = new_revision_id
+        self._documents = documents
+        self._room = room
+        self._before: list[tuple[FileId, Revision | None]] = []
+        self._attached: set[ObjectId] = set()
+        self.plans: list[Plan] = []
+        self.purges = False
+        self.cursor = cursor
+
+    def add(self, changeset: Changeset) -> Plan:
+        """Plan ``changeset`` after the others; raises a `Problem` and changes nothing then."""
+        attached = self._newly_attached(changeset)
+        planned = plan(
+            self._tree,
+            self.cursor,
+            changeset,
+            self._now,
+            self._new_revision_id,
+            self._documents,
+            self._room,
+        )
+        if self._room is not None:
+            self._room -= planned.needed
+        for change in planned.changed:
+            head = change.head
+            self._before.append((head.file_id, self._tree.heads.get(head.file_id)))
+            self._tree.put(head)
+            if change.outcome == "purged":
+                self.purges = True
+        self._attached |= attached
+        self.plans.append(planned)
+        self.cursor = planned.cursor
+        return planned
+
+    def _newly_attached(self, changeset: Changeset) -> set[ObjectId]:
+        """Return the uploads that a changeset attaches; raises `UploadMissing` for a second use."""
+        attached: set[ObjectId] = set()
+        for operation in changeset.operations:
+            if isinstance(operation, AttachImage):
+                object_id = operation.image.object_id
+                if object_id in attached or object_id in self._attached:
+                    raise UploadMissing(operation.file_id)
+                attached.add(object_id)
+        return attached
+
+    def roll_back(self) -> None:
+        """Restore the tree as it was before the first plan."""
+        # In reverse order, so that the first holder of a path gets it back.
+        while self._before:
+            file_id, old = self._before.pop()
+            if old is None:
+                self._tree.forget(file_id)
+            else:
+                self._tree.put(old)
+        self.plans.clear()
+        self._attached.clear()

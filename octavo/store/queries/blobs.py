@@ -16,8 +16,7 @@ from octavo_rules.identity import Digest, FileId, WorkspaceId
 from octavo.model.files.image import ObjectId, UploadedImage
 from octavo.store.blobs import BlobKey
 from octavo.store.compression import undamaged
-from octavo.store.queries.revision_rows import WORKSPACE
-from octavo.store.queries.select_in import select_in
+from octavo.store.queries.revision_rows import WORKSPACE, select_in
 from octavo.store.transaction import Script, Transaction
 
 _TEXTS = f"""

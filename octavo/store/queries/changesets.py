@@ -20,8 +20,7 @@ from octavo_rules.identity import (
 
 from octavo.model.files.changeset import Outcome
 from octavo.model.files.image import UploadedImage
-from octavo.model.files.plan import Change, Plan, may_move
-from octavo.model.files.receipt import FileOutcome, Receipt
+from octavo.model.files.plan import Change, FileOutcome, Plan, Receipt, may_move
 from octavo.store import identifiers
 from octavo.store.compression import compressed
 from octavo.store.queries.blobs import insert_images
@@ -38,12 +37,13 @@ from octavo.store.queries.revision_rows import (
     COPIED,
     COUNT,
     WORKSPACE,
+    execute_each,
     from_both,
     placeholders,
     revision_of,
+    select_in,
     values_of,
 )
-from octavo.store.queries.select_in import execute_each, select_in
 from octavo.store.transaction import (
     NotInOneStatement,
     Script,

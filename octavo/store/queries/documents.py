@@ -31,8 +31,7 @@ from octavo_rules.problems import DocumentMalformed
 from octavo.model.documents.update_log import packed, unpacked
 from octavo.store.compression import text_of, undamaged
 from octavo.store.queries.marks import CURSOR, cursor_of_row
-from octavo.store.queries.revision_rows import WORKSPACE
-from octavo.store.queries.select_in import execute_each, select_in
+from octavo.store.queries.revision_rows import WORKSPACE, execute_each, select_in
 from octavo.store.transaction import Row, Script, Transaction
 
 

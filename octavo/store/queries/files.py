@@ -29,8 +29,8 @@ from octavo.store.queries.revision_rows import (
     from_both,
     revision_of,
     revisions_of_rows,
+    select_in,
 )
-from octavo.store.queries.select_in import select_in
 from octavo.store.transaction import Row, Script, Transaction, single_statement
 
 

@@ -23,8 +23,7 @@ from typing import Generic, NamedTuple, TypeVar
 from octavo_rules.identity import FileId, WorkspaceId
 
 from octavo.model.files.revision import Revision, page_end
-from octavo.store.queries.revision_rows import COLUMNS, WORKSPACE, revision_of
-from octavo.store.queries.select_in import select_in
+from octavo.store.queries.revision_rows import COLUMNS, WORKSPACE, revision_of, select_in
 from octavo.store.transaction import Script, Transaction
 
 E = TypeVar("E")

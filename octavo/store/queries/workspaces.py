@@ -12,7 +12,7 @@ from octavo.model.workspace import MAX_OWNED, Role, TooManyWorkspaces, Workspace
 from octavo.store.queries import accounts as account_rows
 from octavo.store.queries.marks import CURSOR, cursor_of_row
 from octavo.store.queries.process_notices import notify_deletion
-from octavo.store.queries.select_in import select_in, select_pairs
+from octavo.store.queries.revision_rows import select_in, select_pairs
 from octavo.store.transaction import Row, Script, Transaction, single_statement
 
 _ROLES = """

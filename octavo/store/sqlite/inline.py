@@ -12,11 +12,10 @@ from outcome import Value
 
 from octavo.store.errors import StoreError
 from octavo.store.migrations import shipped
-from octavo.store.sqlite.batch import Outcomes, all_failed, commit, perform, roll_back
 from octavo.store.sqlite.connection import connect, require_sqlite
 from octavo.store.sqlite.migrating import applied_version, migrate
-from octavo.store.sqlite.statement import Statement, Statements
-from octavo.store.sqlite.transaction import SqliteTransaction
+from octavo.store.sqlite.transaction import SqliteTransaction, Statement, Statements
+from octavo.store.sqlite.writer import Outcomes, all_failed, commit, perform, roll_back
 from octavo.store.transaction import NO_LISTENERS, Listeners, Script, T
 
 # Copying a migrated database takes a tenth of the time of the migrations; emptying one that was

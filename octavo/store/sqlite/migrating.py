@@ -16,7 +16,7 @@ from octavo.store.migrations import (
     rendered,
 )
 from octavo.store.sqlite.connection import STATEMENT_ERRORS, failure
-from octavo.store.sqlite.statement import Statement
+from octavo.store.sqlite.transaction import Statement
 
 _log = logging.getLogger(__name__)
 

@@ -9,10 +9,9 @@ from outcome import Outcome, capture
 
 from octavo.store.errors import StoreUnavailable
 from octavo.store.fair_turns import FairTurns
-from octavo.store.sqlite.batch import roll_back
 from octavo.store.sqlite.connection import failure
-from octavo.store.sqlite.statement import Statements
-from octavo.store.sqlite.transaction import SqliteTransaction
+from octavo.store.sqlite.transaction import SqliteTransaction, Statements
+from octavo.store.sqlite.writer import roll_back
 from octavo.store.transaction import Script, T
 
 # How often a cancelled read is interrupted: an interrupt between two statements has no effect.

@@ -12,11 +12,10 @@ import trio
 
 from octavo.store.errors import StoreOutdated, StoreUnavailable, StoreUnusable
 from octavo.store.migrations import shipped
-from octavo.store.sqlite.batch import Outcomes
 from octavo.store.sqlite.connection import connect, failure, prepare_file, require_sqlite
 from octavo.store.sqlite.migrating import applied_version, lacks_some, migrate
 from octavo.store.sqlite.readers import Reader, ReaderPool
-from octavo.store.sqlite.writer import Writer
+from octavo.store.sqlite.writer import Outcomes, Writer
 from octavo.store.transaction import NO_LISTENERS, Listeners, Script, T
 
 MAX_EAGER_READS = 8

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from greenroom.activation_limit import ActivationLimit
+from greenroom.directory import ActivationLimit
 from hypothesis import given
 from hypothesis import strategies as st
 

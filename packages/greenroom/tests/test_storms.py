@@ -12,9 +12,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 from greenroom import ActorSpec, ref, supervision
 from greenroom.cell import Cell
-from greenroom.directory_child import DirectoryChild, VirtualActorCell
-from greenroom.envelope import Envelope, EnvelopeState
-from greenroom.mailbox import Mailbox
+from greenroom.directory import DirectoryChild, VirtualActorCell
+from greenroom.mailbox import Envelope, EnvelopeState, Mailbox
 from greenroom.testing import Deadlock, ScheduleFailure, explore
 from greenroom.testing.plugin import Explore
 

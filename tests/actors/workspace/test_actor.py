@@ -13,7 +13,7 @@ from octavo_rules.identity import FileId, Position, WorkspaceId
 from octavo.actors.workspace.messages import CommitFailed, HeadOf, NoWorkspace
 from octavo.actors.workspace.planning import INLINE_TEXT_BYTES
 from octavo.model.files.changeset import DeleteFile, RestoreFile
-from octavo.model.files.receipt import Receipt
+from octavo.model.files.plan import Receipt
 from octavo.model.refusal import FileMissing, FilePurged, HeadMoved, MutationReused, PathConflict
 from octavo.store import Script, StoreUnavailable
 from octavo.store.compression import compressed

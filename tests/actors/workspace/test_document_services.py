@@ -11,14 +11,15 @@ import trio
 from octavo_rules.documents.document import MergeUpdates
 from octavo_rules.identity import Epoch, FileId, WorkspaceId
 
-from octavo.actors.workspace.document_services import (
+from octavo.actors.workspace.messages import GetUpdateSince, RebuildDocuments
+from octavo.actors.workspace.planning import (
     FOLLOWED_AT_ONCE,
+    INLINE_BYTES,
     LOADED_AT_ONCE,
     MAX_THREADS,
+    Planner,
     read_current,
 )
-from octavo.actors.workspace.messages import GetUpdateSince, RebuildDocuments
-from octavo.actors.workspace.planning import INLINE_BYTES, Planner
 from octavo.store import Script
 from octavo.store.fair_turns import FairThreads, working_for
 from octavo.store.queries.files import StoredFile, WholeFile

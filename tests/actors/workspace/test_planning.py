@@ -9,9 +9,13 @@ import trio
 from octavo_rules.changes import SaveNote
 from octavo_rules.identity import Epoch, FileId, MutationId
 
-from octavo.actors.workspace.document_services import DocumentServices
 from octavo.actors.workspace.messages import GetUpdateSince, Push
-from octavo.actors.workspace.planning import INLINE_BYTES, INLINE_CACHED_BYTES, INLINE_UPDATE_BYTES
+from octavo.actors.workspace.planning import (
+    INLINE_BYTES,
+    INLINE_CACHED_BYTES,
+    INLINE_UPDATE_BYTES,
+    DocumentServices,
+)
 from octavo.model.files.changeset import Changeset, fingerprint
 from tests.actors.workspace.test_documents import device_of, save_of
 from tests.fakes.inline_documents import inline_documents

@@ -9,8 +9,8 @@ from octavo_rules.content import note_text
 from octavo_rules.documents.document import MergeUpdates
 from octavo_rules.identity import FileId, Position, RevisionId
 
-from octavo.actors.workspace.document_services import read_current
 from octavo.actors.workspace.messages import RebuildDocuments
+from octavo.actors.workspace.planning import read_current
 from octavo.documents import merged
 from octavo.features.history.rules.retention import Retention
 from octavo.features.history.sql.history_pruning import FileKey, prune_file

@@ -11,7 +11,6 @@ from octavo_rules.content import note_text
 from octavo_rules.identity import START, Epoch, FileId, MutationId
 from octavo_rules.problems import Problem
 
-from octavo.model.files.batch import Batch, portions
 from octavo.model.files.changeset import (
     ChangeOperation,
     Changeset,
@@ -21,6 +20,7 @@ from octavo.model.files.changeset import (
     first_repeated,
 )
 from octavo.model.files.path import path_key
+from octavo.model.files.plan import Batch, portions
 from octavo.model.files.tree import Tree
 from octavo.model.refusal import PathConflict
 from tests.fakes.planned_workspace import AUTHOR, PlannedWorkspace

@@ -32,8 +32,7 @@ from octavo.model.files.changeset import (
     UpdateFile,
     fingerprint,
 )
-from octavo.model.files.plan import Plan, plan
-from octavo.model.files.receipt import Receipt
+from octavo.model.files.plan import Plan, Receipt, plan
 from octavo.model.files.revision import Revision
 from octavo.model.files.tree import Tree
 from octavo.model.refusal import TooManyFiles
@@ -50,7 +49,7 @@ from octavo.store.queries.changesets import (
 )
 from octavo.store.queries.feed import Since, all_heads
 from octavo.store.queries.marks import cursor_of
-from octavo.store.queries.select_in import select_in
+from octavo.store.queries.revision_rows import select_in
 from octavo.store.queries.sweeping import sweep
 from octavo.store.transaction import (
     IndexedNote,

@@ -22,10 +22,9 @@ from octavo.store import Script, Transaction, Value
 from octavo.store.queries import workspaces
 from octavo.store.queries.index_backlog import SLICE_BYTES
 from octavo.store.queries.sweeping import sweep
-from octavo.store.sqlite.batch import Outcomes, perform
 from octavo.store.sqlite.search import PUT, REMOVE, index_row
-from octavo.store.sqlite.statement import Statements
-from octavo.store.sqlite.transaction import SqliteTransaction
+from octavo.store.sqlite.transaction import SqliteTransaction, Statements
+from octavo.store.sqlite.writer import Outcomes, perform
 from octavo.store.transaction import Listeners, indexed_title
 from tests.fakes.notebook import Notebook
 from tests.fakes.stores import open_inline, open_postgres

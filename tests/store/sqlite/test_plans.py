@@ -12,7 +12,7 @@ import octavo
 from octavo.store.migrations import shipped
 from octavo.store.sqlite.connection import connect
 from octavo.store.sqlite.migrating import migrate
-from octavo.store.sqlite.statement import Statement
+from octavo.store.sqlite.transaction import Statement
 
 _STATEMENT = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b")
 _SCRIPTS = re.compile(r"octavo\.(store\.queries|features\.\w+\.sql)(\.|$)")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.store.sqlite.statement import MAX_KEPT, Statement, Statements
+from octavo.store.sqlite.transaction import MAX_KEPT, Statement, Statements
 
 
 @pytest.mark.parametrize(

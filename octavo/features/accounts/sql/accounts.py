@@ -24,7 +24,7 @@ from octavo.model.usage import AccountUsage, DownloadLimits, Month, StorageLimit
 from octavo.store.queries import consents
 from octavo.store.queries.accounts import COLUMNS, COUNT, PREFERENCES, account_of, preferences_of
 from octavo.store.queries.process_notices import notify_access
-from octavo.store.queries.select_in import select_in
+from octavo.store.queries.revision_rows import select_in
 from octavo.store.transaction import Row, Script, Transaction
 
 _DECISIONS = (

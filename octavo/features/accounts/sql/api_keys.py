@@ -12,7 +12,7 @@ from octavo.features.accounts.rules.session import MAX_KEYS, ApiKey
 from octavo.model.access.account import AccessLimits, Account, AccountGone, KeyId, parse_scopes
 from octavo.store.queries import accounts as account_rows
 from octavo.store.queries.process_notices import notify_access
-from octavo.store.queries.select_in import select_in
+from octavo.store.queries.revision_rows import select_in
 from octavo.store.transaction import Row, Script, Transaction, Value, single_statement
 
 _COLUMNS = (

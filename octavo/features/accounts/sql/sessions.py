@@ -14,7 +14,7 @@ from octavo.store.identifiers import LAST
 from octavo.store.queries import accounts as account_rows
 from octavo.store.queries.expiry import MAX_ROWS
 from octavo.store.queries.process_notices import notify_access
-from octavo.store.queries.select_in import select_in
+from octavo.store.queries.revision_rows import select_in
 from octavo.store.transaction import Row, Script, Transaction, single_statement
 
 _COLUMNS = (

@@ -18,9 +18,9 @@ from octavo.features.files.api.files import (
     PATH_PROBLEMS,
     UNASSIGNED,
     IfMatch,
+    RevisionTexts,
     changed,
 )
-from octavo.features.files.api.note_texts import RevisionTexts
 from octavo.features.images import sql as uploads
 from octavo.features.images.sql import UploaderGone
 from octavo.features.images.uploading import ImageUploads

@@ -22,7 +22,7 @@ from octavo.http import contract
 from octavo.http.callers import caller_of
 from octavo.model.etag import one_strong_tag, parse_entity_tags
 from octavo.model.files.changeset import ChangeOperation, Changeset, fingerprint
-from octavo.model.files.receipt import Receipt
+from octavo.model.files.plan import Receipt
 from octavo.model.files.revision import Origin
 from octavo.model.refusal import HeadNotNamed
 

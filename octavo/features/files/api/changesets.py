@@ -18,12 +18,10 @@ from octavo.features.files.api.files import (
     DOCUMENT_PROBLEMS,
     HEAD_PROBLEMS,
     LINKS_WITHOUT_PATH,
+    LONG,
     LONGEST_CHANGE,
     PATH_PROBLEMS,
     TEXT_PROBLEMS,
-)
-from octavo.features.files.api.note_texts import (
-    LONG,
     EarlierText,
     NoteTexts,
     RevisionTexts,

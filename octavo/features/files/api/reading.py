@@ -19,8 +19,8 @@ from pydantic import Field
 
 from octavo.actors.workspace.current_files import MAX_BYTES as MAX_CACHED_BYTES
 from octavo.actors.workspace.current_files import CurrentFiles
-from octavo.actors.workspace.document_services import read_current
 from octavo.actors.workspace.messages import CommitFailed, HeadOf, RebuildDocuments
+from octavo.actors.workspace.planning import read_current
 from octavo.features.accounts.sql import accounts
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter, Workspaces
 from octavo.features.files.api.files import ETAG, FilePath

@@ -38,7 +38,7 @@ from octavo.http import contract
 from octavo.http.callers import caller_of
 from octavo.http.file_schemas import WorkspacePath, changeset_result
 from octavo.http.refusals import WorkspaceBusy
-from octavo.model.files.receipt import Receipt
+from octavo.model.files.plan import Receipt
 from octavo.model.refusal import MutationReused, TooManyFiles, UnrenderableNote
 from octavo.model.usage import StorageLimitReached
 from octavo.store import Store

@@ -26,8 +26,7 @@ from octavo.model.links.extraction import LinkKind
 from octavo.model.links.resolution import LONGEST_TARGET
 from octavo.store.queries.blobs import texts_of
 from octavo.store.queries.index_backlog import FileIndex
-from octavo.store.queries.revision_rows import WORKSPACE
-from octavo.store.queries.select_in import execute_each, select_in
+from octavo.store.queries.revision_rows import WORKSPACE, execute_each, select_in
 from octavo.store.transaction import Transaction, Value
 
 LONGEST_HEADING = 500

@@ -21,8 +21,7 @@ from octavo.model.links import has_heading, headings_of, keys_of_path
 from octavo.model.links.extraction import LinkKind
 from octavo.store.compression import text_of, undamaged
 from octavo.store.queries.blobs import texts_of
-from octavo.store.queries.revision_rows import WORKSPACE
-from octavo.store.queries.select_in import select_in
+from octavo.store.queries.revision_rows import WORKSPACE, select_in
 from octavo.store.transaction import Row, Script, Transaction, indexed_title
 
 MAX_HEADING_BYTES = 2 * 1024 * 1024

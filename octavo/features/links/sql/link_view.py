@@ -26,8 +26,7 @@ from octavo.features.links.sql.link_index import (
 from octavo.model.files.confinement import Confinement
 from octavo.model.links import place_rank
 from octavo.store.queries.index_backlog import live_heads, unindexed_files
-from octavo.store.queries.revision_rows import WORKSPACE
-from octavo.store.queries.select_in import select_in
+from octavo.store.queries.revision_rows import WORKSPACE, select_in
 from octavo.store.transaction import Transaction
 
 MAX_FILES = 100

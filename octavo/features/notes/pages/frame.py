@@ -10,7 +10,7 @@ from octavo_rules.schemas import Workspace, WorkspaceFile
 from quart import Response
 
 from octavo.access.ports import Clock, NewEntropy, milliseconds
-from octavo.features.files.api.note_texts import NoteTexts
+from octavo.features.files.api.files import NoteTexts
 from octavo.features.members.api.members import MemberList
 from octavo.features.notes.member_notes import Level, MemberNotes, NoteBody, OpenNote
 from octavo.http.pages.form_errors import FormErrors

@@ -11,7 +11,7 @@ from octavo.model.files.changeset import MAX_OPERATIONS
 from octavo.model.files.path import range_below
 from octavo.model.files.plan import Plan, may_move
 from octavo.model.files.revision import Revision
-from octavo.store.queries.select_in import execute_each, select_in
+from octavo.store.queries.revision_rows import execute_each, select_in
 from octavo.store.transaction import Transaction
 
 _FOLDERS = """

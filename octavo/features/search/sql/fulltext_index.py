@@ -20,8 +20,7 @@ from octavo.model.search.searched_text import overlapping, portions_of
 from octavo.store.compression import undamaged
 from octavo.store.queries.blobs import texts_of
 from octavo.store.queries.index_backlog import FileIndex, Upkeep
-from octavo.store.queries.revision_rows import WORKSPACE
-from octavo.store.queries.select_in import execute_each, select_in
+from octavo.store.queries.revision_rows import WORKSPACE, execute_each, select_in
 from octavo.store.transaction import (
     FORGET_WORDS,
     IndexedNote,

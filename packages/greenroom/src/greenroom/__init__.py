@@ -5,7 +5,6 @@ The testing kit is `greenroom.testing`.
 
 from greenroom.actor import Actor, ActorContext
 from greenroom.directory import Directory
-from greenroom.envelope import Envelope, EnvelopeState
 from greenroom.errors import (
     ActorCrashed,
     ActorError,
@@ -25,6 +24,7 @@ from greenroom.errors import (
     is_crash,
     unwrap,
 )
+from greenroom.mailbox import Envelope, EnvelopeState
 from greenroom.message import UNANSWERED, Message, MessageFor, Reply
 from greenroom.monitor import Down, Monitor, StopReason
 from greenroom.ref import ActorRef

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Generic, TypeVar, TypeVarTuple
 import trio
 
 from greenroom.cell import Cell
-from greenroom.envelope import Envelope
 from greenroom.errors import is_crash, unwrap
+from greenroom.mailbox import Envelope
 from greenroom.message import UNANSWERED, Message, MessageTypes, Reply
 from greenroom.monitor import Down, StopReason, Watchers
 from greenroom.options import require_seconds

@@ -14,9 +14,8 @@ from typing import Any, Literal
 
 import trio
 
-from greenroom.envelope import Envelope, EnvelopeState
 from greenroom.errors import MessageTypeError, NotExecuted, is_crash, stopped, unwrap
-from greenroom.mailbox import Mailbox, ParkObserver
+from greenroom.mailbox import Envelope, EnvelopeState, Mailbox, ParkObserver
 from greenroom.message import UNANSWERED, MessageTypes, Reply
 from greenroom.monitor import Down, StopReason, Watchers
 from greenroom.options import ActorOptions

@@ -13,9 +13,8 @@ from typing import Any, Generic, TypeVar
 import trio
 
 from greenroom.cell import Cell
-from greenroom.envelope import Envelope, EnvelopeState
 from greenroom.errors import MailboxFull, NotExecuted, OutcomeUnknown
-from greenroom.mailbox import Loan
+from greenroom.mailbox import Envelope, EnvelopeState, Loan
 from greenroom.message import UNANSWERED, MessageFor
 from greenroom.monitor import Monitor, Watchers
 from greenroom.runtime import Faults

@@ -14,7 +14,6 @@ import trio
 
 from greenroom.actor import Actor, ActorContext, handles_batches
 from greenroom.cell import Cell
-from greenroom.envelope import Envelope, EnvelopeState
 from greenroom.errors import (
     ActorCrashed,
     BadReply,
@@ -25,6 +24,7 @@ from greenroom.errors import (
     is_crash,
     unwrap,
 )
+from greenroom.mailbox import Envelope, EnvelopeState
 from greenroom.monitor import StopReason
 from greenroom.runtime import Observer
 from greenroom.timers import Timers

@@ -16,8 +16,7 @@ import trio
 from greenroom.actor import Actor
 from greenroom.cell import Cell
 from greenroom.child import ActorChild, Child, WorkerChild
-from greenroom.directory import Directory, KeyRef
-from greenroom.directory_child import DirectoryChild
+from greenroom.directory import Directory, DirectoryChild, KeyRef
 from greenroom.errors import ActorNotFound, ActorStopped
 from greenroom.monitor import Monitor
 from greenroom.ref import ActorRef

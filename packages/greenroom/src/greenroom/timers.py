@@ -11,8 +11,7 @@ import heapq
 
 import trio
 
-from greenroom.envelope import Envelope
-from greenroom.mailbox import Mailbox
+from greenroom.mailbox import Envelope, Mailbox
 from greenroom.message import Message
 from greenroom.options import require_seconds
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import trio
 
-from greenroom.envelope import Envelope
 from greenroom.errors import ActorStopped, AskCycle
+from greenroom.mailbox import Envelope
 
 _current_waiter: ContextVar[Waiter | None] = ContextVar("greenroom_actor", default=None)
 """The actor that the running code belongs to; the values are stored in the tasks' contexts."""

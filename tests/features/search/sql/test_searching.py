@@ -28,7 +28,7 @@ from octavo.store.queries.index_backlog import workspaces_to_index
 from octavo.store.queries.sweeping import sweep
 from octavo.store.sqlite.connection import connect
 from octavo.store.sqlite.search import match
-from octavo.store.sqlite.statement import Statement
+from octavo.store.sqlite.transaction import Statement
 from octavo.store.transaction import Matching
 from tests.fakes.notebook import Notebook
 from tests.fakes.stores import open_inline, open_postgres

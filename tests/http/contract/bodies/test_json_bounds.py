@@ -12,8 +12,8 @@ from octavo_rules.problems import InvalidRequest
 
 from octavo.features.files.api.changesets import ChangesetInput
 from octavo.features.files.api.files import LONGEST_CHANGE
-from octavo.http.contract.bodies import json_body, strict_json
-from octavo.http.contract.bodies.strict_json import MOST_DIGITS, MOST_VALUES, check_count
+from octavo.http.contract.bodies import json_body
+from octavo.http.contract.bodies.json_body import MOST_DIGITS, MOST_VALUES, check_count
 from octavo.http.contract.slices import SLICE_SIZE
 from octavo.model.files.changeset import MAX_OPERATIONS
 
@@ -45,9 +45,9 @@ def digits_of(value: object) -> int:
 
 @pytest.fixture(name="small")
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(strict_json, "SLICE_SIZE", 3)
-    monkeypatch.setattr(strict_json, "MOST_VALUES", 5)
-    monkeypatch.setattr(strict_json, "MOST_DIGITS", 6)
+    monkeypatch.setattr(json_body, "SLICE_SIZE", 3)
+    monkeypatch.setattr(json_body, "MOST_VALUES", 5)
+    monkeypatch.setattr(json_body, "MOST_DIGITS", 6)
 
 
 @pytest.mark.usefixtures("small")

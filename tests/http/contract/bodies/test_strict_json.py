@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import from_json
 
-from octavo.http.contract.bodies.strict_json import NotStrict, check_strict
+from octavo.http.contract.bodies.json_body import NotStrict, check_strict
 
 VALUES = st.recursive(
     st.none()
