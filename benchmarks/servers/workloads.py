@@ -12,7 +12,7 @@ from quart import Quart
 from quart_trio import QuartTrio
 
 from octavo.http.contract.application import Application
-from octavo.http.contract.bodies import json_body
+from octavo.http.contract.bodies.json_body import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import IN_PATH, Model
 from octavo.http.contract.operation import Security, operation

@@ -150,10 +150,6 @@ def _marks(text: str) -> list[int]:
     return found
 
 
-if TYPE_CHECKING:
-    # Not loaded by the pages that only link to blocks: they do without the parser.
-    from markdown_it.rules_core import StateCore
-
 META = "block"
 """The name of the id in ``meta`` of the token of a block's text."""
 _ID_SIGN = "^"

@@ -9,7 +9,7 @@ import trio
 from octavo_rules.problems import NotFound, NotSignedIn, Problem, RateLimited
 
 from octavo.http.contract.application import Application
-from octavo.http.contract.bodies import json_body
+from octavo.http.contract.bodies.json_body import json_body
 from octavo.http.contract.call import Call, NotModified, Reply, Stream
 from octavo.http.contract.contract_model import IN_PATH, HeaderModel, Model
 from octavo.http.contract.operation import Locked, Security, operation

@@ -28,6 +28,9 @@ from octavo.store.queries.expiry import RECEIPT_DAYS
 from octavo.store.queries.sweeping import rows_of
 from octavo.store.transaction import Listeners
 
+if TYPE_CHECKING:
+    from octavo.http.pages.page_registry import PageRegistry
+
 
 def pruning(retention: Retention) -> RetentionStep:
     """Return the step that prunes every file once, as ``retention`` says."""
@@ -46,10 +49,6 @@ def pruning(retention: Retention) -> RetentionStep:
             await trio.sleep(PAUSE)
 
     return prune
-
-
-if TYPE_CHECKING:
-    from octavo.http.pages.page_registry import PageRegistry
 
 
 def kept_whole(settings: HistorySettings) -> int:

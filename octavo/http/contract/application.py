@@ -29,7 +29,7 @@ from octavo_rules.problems import (
 )
 
 from octavo.http.contract.assembly import contract_of, served_operations_of
-from octavo.http.contract.bodies import ClientLeft
+from octavo.http.contract.bodies.body import ClientLeft
 from octavo.http.contract.call import Authenticator, Call, Principal, RateLimiter, client_of
 from octavo.http.contract.declared_responses import UndeclaredResponseError
 from octavo.http.contract.endpoint import Endpoint, FailureProblem

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
 from octavo_rules.problems import Header
 from pydantic import BaseModel
 
-from octavo.http.contract.memory_budget import COUNTED, reservation_of
+from octavo.http.contract.memory_budget import COUNTED, Hold, MemoryBudget, reservation_of
+
+if TYPE_CHECKING:
+    from antechamber.asgi import Scope
+
+    from octavo.http.contract.operation import Operation
 
 T = TypeVar("T")
 
@@ -88,13 +93,6 @@ class NoBytes:
     async def __anext__(self) -> bytes:
         raise StopAsyncIteration
 
-
-if TYPE_CHECKING:
-    from antechamber.asgi import Scope
-    from octavo_rules.problems import Header
-
-    from octavo.http.contract.memory_budget import Hold, MemoryBudget
-    from octavo.http.contract.operation import Operation
 
 P = TypeVar("P", bound="Principal")
 

@@ -15,7 +15,7 @@ from octavo_rules.problems import AccountLocked, Header, InsufficientScope, Prob
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, SchemaSerializer
 
-from octavo.http.contract.bodies import ClientLeft, declared_size
+from octavo.http.contract.bodies.body import ClientLeft, declared_size
 from octavo.http.contract.call import (
     Authenticator,
     Call,

@@ -10,10 +10,10 @@ been read.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import trio
-from antechamber.asgi import Event, Receive
+from antechamber.asgi import Event, Extension, Receive, Scope
 from antechamber.network_prefix import network_prefix
 from greenroom.fair_queue import FairQueue
 from octavo_rules.problems import ServerBusy
@@ -396,12 +396,6 @@ def _stalled(holds: dict[Hold, None], now: float) -> Hold | None:
     oldest = min(holds, key=lambda hold: hold.progressed_at())
     return oldest if now - oldest.progressed_at() >= STALLED_SECONDS else None
 
-
-if TYPE_CHECKING:
-    from antechamber.asgi import Extension, Receive, Scope
-
-    from octavo.http.contract.bodies import BodyKind
-    from octavo.http.contract.bodies.body import Headers
 
 T = TypeVar("T")
 _MEMBER = "octavo.reservation"

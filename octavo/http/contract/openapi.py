@@ -21,8 +21,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import ModelSchema
 
 from octavo.http.contract.assembly import contract_of, operations_of
-from octavo.http.contract.bodies import BodyKind
-from octavo.http.contract.bodies.body import BYTES
+from octavo.http.contract.bodies.body import BYTES, BodyKind
 from octavo.http.contract.call import HtmlPage
 from octavo.http.contract.contract_model import SUFFIX, attribute_docstrings
 from octavo.http.contract.declared_responses import possible_problems

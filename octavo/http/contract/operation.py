@@ -25,7 +25,7 @@ from typing import Concatenate, Literal, ParamSpec, TypeVar
 from octavo_rules.problems import Problem
 from pydantic import BaseModel
 
-from octavo.http.contract.bodies import BodyKind
+from octavo.http.contract.bodies.body import BodyKind
 from octavo.http.contract.call import Call
 from octavo.http.contract.error_format import ErrorFormat
 from octavo.http.contract.prepared_response import PAGE_HEADERS, Headers

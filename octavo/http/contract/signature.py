@@ -17,7 +17,7 @@ from octavo_rules.problems import Problem
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 
-from octavo.http.contract.bodies import BodyKind
+from octavo.http.contract.bodies.body import BodyKind
 from octavo.http.contract.call import EncodedJson, HtmlPage, NotModified, Reply, Stream
 from octavo.http.contract.contract_model import IN_PATH, HeaderModel, Model
 from octavo.http.contract.operation import ContractError, Declaration, Method, Operation

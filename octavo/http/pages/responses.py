@@ -17,6 +17,9 @@ from octavo.http.pages.form_errors import FormErrors
 from octavo.http.pages.long_texts import body_of
 from octavo.http.pages.redirects import is_external_redirect
 
+if TYPE_CHECKING:
+    from antechamber.asgi import Scope
+
 _NAME = "__Host-octavo-message"
 _ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Lax"
 _SECONDS = 60
@@ -117,9 +120,6 @@ def has_message(headers: Sequence[Header]) -> bool:
 def _set_cookie(value: str, seconds: int) -> Header:
     return (b"set-cookie", f"{_NAME}={value}; {_ATTRIBUTES}; Max-Age={seconds}".encode())
 
-
-if TYPE_CHECKING:
-    from antechamber.asgi import Scope
 
 SIGN_IN = "/sign-in"
 CONSENT = "/consent"

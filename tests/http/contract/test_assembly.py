@@ -8,7 +8,7 @@ from octavo_rules.problems import NotFound, Problem
 from pydantic import BaseModel
 
 from octavo.http.contract.assembly import contract_of, operations_of
-from octavo.http.contract.bodies import json_body
+from octavo.http.contract.bodies.json_body import json_body
 from octavo.http.contract.call import Call, HtmlPage, NotModified, Reply, Stream
 from octavo.http.contract.contract_model import IN_PATH, HeaderModel, Model
 from octavo.http.contract.declared_responses import derived_problems, possible_problems

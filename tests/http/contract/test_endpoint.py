@@ -8,7 +8,7 @@ import pytest
 from octavo_rules.problems import NotFound
 
 from octavo.http.contract.application import Application
-from octavo.http.contract.bodies import ClientLeft
+from octavo.http.contract.bodies.body import ClientLeft
 from octavo.http.contract.call import Call, HtmlPage, Reply, Stream, encoded_json
 from octavo.http.contract.declared_responses import UndeclaredResponseError
 from octavo.http.contract.operation import Security, operation

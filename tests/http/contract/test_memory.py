@@ -11,7 +11,7 @@ from antechamber.asgi import Event, Extension, Receive, Scope, Send
 from octavo_rules.problems import ServerBusy
 
 from octavo.http.contract.application import Application
-from octavo.http.contract.bodies import json_body
+from octavo.http.contract.bodies.json_body import json_body
 from octavo.http.contract.call import Call, Stream
 from octavo.http.contract.contract_model import Model
 from octavo.http.contract.memory_budget import (

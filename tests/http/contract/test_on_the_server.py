@@ -10,7 +10,7 @@ from antechamber.asgi import Application as ASGIApplication
 from octavo_rules.problems import NotFound
 
 from octavo.http.contract.application import Application
-from octavo.http.contract.bodies import json_body
+from octavo.http.contract.bodies.json_body import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.openapi import openapi_document
 from octavo.http.contract.operation import Security, operation

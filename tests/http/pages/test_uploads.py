@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from octavo_rules.problems import InvalidRequest
 
-from octavo.http.contract.bodies import ClientLeft
+from octavo.http.contract.bodies.body import ClientLeft
 from octavo.http.pages import forms
 from octavo.http.pages.forms import SentForm
 from octavo.http.pages.uploads import Slices, open_upload

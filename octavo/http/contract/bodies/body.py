@@ -29,6 +29,9 @@ from octavo_rules.problems import (
 from octavo_rules.schema_base import IDENTIFIER_PATTERN
 from pydantic import BaseModel, JsonValue, RootModel, ValidationError
 
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
 Headers = Sequence[Header]
 
 T_co = TypeVar("T_co", covariant=True)
@@ -337,10 +340,6 @@ def raw_body(*media_types: str, limit: int) -> RawBody:
     These are ``type/subtype``, in lower case.
     """
     return RawBody(media_types, limit)
-
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
 
 
 Step = str | int

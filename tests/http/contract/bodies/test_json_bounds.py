@@ -158,7 +158,7 @@ async def test_loop_is_not_held_by_a_changeset_of_many_values(document: str, rea
 
 async def longest_step(body: bytes, reason: str) -> float:
     """Return the seconds of the longest step in which ``body`` is refused for ``reason``."""
-    kind = json_body(ChangesetInput, limit=LONGEST_CHANGE)
+    kind = json_body.json_body(ChangesetInput, limit=LONGEST_CHANGE)
     parts = [body[at : at + 65_536] for at in range(0, len(body), 65_536)]
 
     async def receive() -> Event:
