@@ -1,14 +1,13 @@
 """Documents of notes: Yjs through pycrdt, merged, edited, and cached between saves.
 
-`live_document` is one document, `document_batch` the documents of a batch of changesets,
-`document_cache` those kept in memory. Nothing here blocks or reads a store.
+`document_batch` has the documents of a batch of changesets, and those kept in memory. Nothing here
+blocks or reads a store.
 """
 
 # `LiveDocument` would import it at the first save, on the event loop.
 import pycrdt
 from octavo_rules.documents.live_document import LiveDocument, merged
 
-from octavo.documents.document_batch import CheckText, DocumentBatch
-from octavo.documents.document_cache import DocumentCache
+from octavo.documents.document_batch import CheckText, DocumentBatch, DocumentCache
 
 __all__ = ["CheckText", "DocumentBatch", "DocumentCache", "LiveDocument", "merged"]

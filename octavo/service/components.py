@@ -122,10 +122,7 @@ def build_service(
         log_request=counting_refusals(log_request, audit.refused),
     )
 
-    def index_soon(workspace_id: WorkspaceId, cursor: Cursor) -> None:
-        indexer.wake(workspace_id)
-
-    after.committed.listen(hub.announce, index_soon)
+    after.committed.listen(hub.announce, indexer.wake)
     after.account_changed.listen(hub.recheck_access)
     after.workspace_changed.listen(access.forget)
     after.workspace_gone.listen(hub.announce_gone)

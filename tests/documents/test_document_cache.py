@@ -5,7 +5,7 @@ from octavo_rules.documents.structs import DocumentFacts
 from octavo_rules.identity import ContentId, FileId, WorkspaceId
 
 from octavo.documents import DocumentCache, LiveDocument
-from octavo.documents.document_cache import CachedDocument
+from octavo.documents.document_batch import CachedDocument
 from octavo.model.documents.update_log import Growth
 
 VAULT = WorkspaceId("vault")

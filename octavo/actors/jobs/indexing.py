@@ -218,7 +218,7 @@ class IndexingJob:
             if index.upkeep is not None
         }
 
-    def wake(self, workspace_id: WorkspaceId) -> None:
+    def wake(self, workspace_id: WorkspaceId, _: object = None) -> None:
         """Schedule the indexing of a workspace that changed."""
         self._changed_at = trio.current_time()
         self._changed.pop(workspace_id, None)

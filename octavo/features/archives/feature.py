@@ -42,7 +42,7 @@ def archives_feature(
     """Return the feature; nothing runs yet."""
     store, staging = kernel.store, kernel.staging
     others = RecentWrites(elapsed)
-    kernel.after.committed.listen(lambda workspace_id, _: others.committed(workspace_id))
+    kernel.after.committed.listen(others.committed)
     workers = archive_workers(staging.path)
     jobs = ArchiveJobs(store, now, settings.archive_jobs)
     runner = ImportRunner(

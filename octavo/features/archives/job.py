@@ -56,7 +56,7 @@ class RecentWrites:
             if not self._importing[workspace_id]:
                 del self._importing[workspace_id]
 
-    def committed(self, workspace_id: WorkspaceId) -> None:
+    def committed(self, workspace_id: WorkspaceId, _: object = None) -> None:
         """Record a commit to a workspace, unless it is taken for one of an import."""
         if workspace_id not in self._importing:
             self.wrote()
