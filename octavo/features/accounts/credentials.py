@@ -15,7 +15,6 @@ from octavo.features.accounts.sql import api_keys, sessions
 from octavo.features.accounts.sql.sessions import record_activity
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
 from octavo.features.oauth.sql import oauth_grants
-from octavo.features.oauth.sql.oauth_grants import record_use
 from octavo.model.access.account import Account, GrantId, KeyId, SessionId
 from octavo.model.access.token import digest_of, is_access_token, is_api_key, is_opaque_token
 from octavo.store import Store, StoreError
@@ -88,7 +87,7 @@ class Activity:
             if sessions or keys:
                 await self._store.write(record_activity(sessions, keys))
             if grants:
-                await self._store.write(record_use(grants))
+                await self._store.write(oauth_grants.record_use(grants))
         except StoreError as error:
             _log.warning("the last activity of sessions and keys was not recorded: %s", error)
 
