@@ -219,7 +219,7 @@ class IndexingJob:
         }
 
     def wake(self, workspace_id: WorkspaceId, _: object = None) -> None:
-        """Schedule the indexing of a workspace that changed."""
+        """Schedule the indexing of a workspace that changed; called with each commit, too."""
         self._changed_at = trio.current_time()
         self._changed.pop(workspace_id, None)
         self._changed[workspace_id] = self._changed_at

@@ -57,7 +57,7 @@ class RecentWrites:
                 del self._importing[workspace_id]
 
     def committed(self, workspace_id: WorkspaceId, _: object = None) -> None:
-        """Record a commit to a workspace, unless it is taken for one of an import."""
+        """Record a commit to a workspace, at any position, unless it is taken for an import's."""
         if workspace_id not in self._importing:
             self.wrote()
 
