@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeVar
 
 import trio
 from antechamber.network_prefix import network_prefix
+from attrs import define, field
 from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.access.after_commit import AfterCommit
@@ -30,6 +31,7 @@ AuditLog = Callable[[AuditEntry], None]
 _log = logging.getLogger(__name__)
 
 
+@define(eq=False)
 class Audit:
     """Records entries, and reads them.
 
@@ -46,22 +48,15 @@ class Audit:
         refused: counts refused attempts; a task of the service writes them.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        *,
-        now: Clock,
-        new_id: NewId,
-        network: Callable[[str | None], str],
-        log: AuditLog,
-        after: AfterCommit,
-    ) -> None:
-        self.after = after
-        self._store = store
-        self._now = now
-        self._new_id = new_id
-        self._network = network
-        self._log = log
+    _store: Store
+    _now: Clock
+    _new_id: NewId
+    _network: Callable[[str | None], str]
+    _log: AuditLog
+    after: AfterCommit
+    refused: "RefusedAttempts" = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
         self.refused = RefusedAttempts(self)
 
     def entry(

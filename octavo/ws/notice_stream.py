@@ -13,6 +13,7 @@ from typing import Literal
 from antechamber.websocket.connection import ServerWebSocket
 from antechamber.websocket.frames import Frame, message_frame
 from antechamber.websocket.serving import SharedTimer
+from attrs import define, field
 from octavo_rules.identity import NO_MARK, AccountId, Cursor, Position, WorkspaceId
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -55,6 +56,7 @@ def changed_frame(workspace_id: WorkspaceId, cursor: Cursor) -> Frame:
     )
 
 
+@define(eq=False)
 class NoticeStream:
     """The stream of one device, until it disconnects or loses its authorisation.
 
@@ -68,43 +70,20 @@ class NoticeStream:
         checks: calls `recheck_access` at intervals, in addition to the hub.
     """
 
-    __slots__ = (
-        "_check_due",
-        "_checks",
-        "_connection",
-        "_hub",
-        "_sent",
-        "_still_valid",
-        "_unsent",
-        "_withheld",
-        "_workspace_access",
-        "account_id",
-    )
-
-    def __init__(
-        self,
-        connection: ServerWebSocket,
-        hub: NoticeHub[Frame],
-        *,
-        account_id: AccountId,
-        workspace_access: ReadAccess,
-        still_valid: StillValid,
-        checks: SharedTimer["NoticeStream"],
-    ) -> None:
-        self.account_id = account_id
-        self._connection = connection
-        self._hub = hub
-        self._workspace_access = workspace_access
-        self._still_valid = still_valid
-        self._checks = checks
-        # The subscriptions, with the latest cursor sent for each.
-        self._sent: dict[WorkspaceId, Cursor] = {}
-        # The cursors still to be sent; None: the workspace is gone.
-        self._unsent: dict[WorkspaceId, Cursor | None] = {}
-        # The latest cursors of subscriptions that are being set up: whether the account is a
-        # member, and may know of them, is being looked up.
-        self._withheld: dict[WorkspaceId, Cursor] = {}
-        self._check_due = False
+    _connection: ServerWebSocket
+    _hub: NoticeHub[Frame]
+    account_id: AccountId
+    _workspace_access: ReadAccess
+    _still_valid: StillValid
+    _checks: SharedTimer["NoticeStream"]
+    # The subscriptions, with the latest cursor sent for each.
+    _sent: dict[WorkspaceId, Cursor] = field(factory=dict, init=False)
+    # The cursors still to be sent; None: the workspace is gone.
+    _unsent: dict[WorkspaceId, Cursor | None] = field(factory=dict, init=False)
+    # The latest cursors of subscriptions that are being set up: whether the account is a
+    # member, and may know of them, is being looked up.
+    _withheld: dict[WorkspaceId, Cursor] = field(factory=dict, init=False)
+    _check_due: bool = field(default=False, init=False)
 
     async def run(self) -> None:
         """Serve the device. Raises `ConnectionGone`. Cancellation drops the subscriptions."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from attrs import define
 from octavo_rules.identity import AccountId
 
 from octavo.access.attempts import Attempts
@@ -80,6 +81,7 @@ class OwnAccount:
         )
 
 
+@define(eq=False)
 class OwnConsent:
     """Records the consent of an account to the legal documents.
 
@@ -89,16 +91,9 @@ class OwnConsent:
         now: the clock.
     """
 
-    def __init__(
-        self,
-        legal: LegalDocuments,
-        *,
-        audit: Audit,
-        now: Clock,
-    ) -> None:
-        self._audit = audit
-        self._legal = legal
-        self._now = now
+    _legal: LegalDocuments
+    _audit: Audit
+    _now: Clock
 
     async def accept(
         self, account_id: AccountId, versions: Versions, *, client: str | None
@@ -118,6 +113,7 @@ class OwnConsent:
         return consent
 
 
+@define(eq=False)
 class OwnPassword:
     """Changes the password of an account.
 
@@ -131,24 +127,13 @@ class OwnPassword:
         mail_added: called when a message was added to the outbox; must not block.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        passwords: Passwords,
-        attempts: Attempts,
-        *,
-        audit: Audit,
-        now: Clock,
-        new_id: NewId,
-        mail_added: Callable[[], None],
-    ) -> None:
-        self._store = store
-        self._audit = audit
-        self._passwords = passwords
-        self._attempts = attempts
-        self._now = now
-        self._new_id = new_id
-        self._mail_added = mail_added
+    _store: Store
+    _passwords: Passwords
+    _attempts: Attempts
+    _audit: Audit
+    _now: Clock
+    _new_id: NewId
+    _mail_added: Callable[[], None]
 
     async def change(
         self,

@@ -1,5 +1,6 @@
 """The sessions and API keys of an account."""
 
+from attrs import define
 from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.access.attempts import GRANTS, Attempts
@@ -27,6 +28,7 @@ class NotAMember(Exception):
         self.workspace_ids = workspace_ids
 
 
+@define(eq=False)
 class OwnSessions:
     """Lists and ends the sessions of an account.
 
@@ -37,18 +39,10 @@ class OwnSessions:
         life: the lifetime of sessions.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        *,
-        audit: Audit,
-        now: Clock,
-        life: SessionLife,
-    ) -> None:
-        self._store = store
-        self._audit = audit
-        self._now = now
-        self._life = life
+    _store: Store
+    _audit: Audit
+    _now: Clock
+    _life: SessionLife
 
     async def list(self, account_id: AccountId, before: str | None, limit: int) -> list[Session]:
         """Return at most ``limit`` living sessions, the newest first, starting at ``before``.
@@ -94,6 +88,7 @@ class OwnSessions:
         return await self._audit.write(script, ended_entry, access_of=account_id)
 
 
+@define(eq=False)
 class OwnKeys:
     """Lists, creates and revokes the API keys of an account.
 
@@ -106,22 +101,12 @@ class OwnKeys:
         new_entropy: returns entropy for a secret.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        attempts: Attempts,
-        *,
-        audit: Audit,
-        now: Clock,
-        new_id: NewId,
-        new_entropy: NewEntropy,
-    ) -> None:
-        self._store = store
-        self._audit = audit
-        self._attempts = attempts
-        self._now = now
-        self._new_id = new_id
-        self._new_entropy = new_entropy
+    _store: Store
+    _attempts: Attempts
+    _audit: Audit
+    _now: Clock
+    _new_id: NewId
+    _new_entropy: NewEntropy
 
     async def list(self, account_id: AccountId) -> list[ApiKey]:
         """Return all keys, the newest first. Raises `StoreUnavailable`."""

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from attrs import define
+
 from octavo.access.attempts import Attempts
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
@@ -47,6 +49,7 @@ async def create_reset_token(
     return account, token if account.open else None
 
 
+@define(eq=False)
 class PasswordReset:
     """Requests and performs the reset of a forgotten password.
 
@@ -64,26 +67,14 @@ class PasswordReset:
             is due; must not block.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        passwords: Passwords,
-        attempts: Attempts,
-        *,
-        audit: Audit,
-        now: Clock,
-        new_id: NewId,
-        random: Callable[[], float],
-        mail_added: Callable[[float], None],
-    ) -> None:
-        self._store = store
-        self._audit = audit
-        self._passwords = passwords
-        self._attempts = attempts
-        self._now = now
-        self._new_id = new_id
-        self._random = random
-        self._mail_added = mail_added
+    _store: Store
+    _passwords: Passwords
+    _attempts: Attempts
+    _audit: Audit
+    _now: Clock
+    _new_id: NewId
+    _random: Callable[[], float]
+    _mail_added: Callable[[float], None]
 
     async def request(self, address: Address) -> None:
         """Have a message with a token sent to ``address``, if an open account has it.

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import trio
+from attrs import define
 from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.access.attempts import Attempts
@@ -17,6 +18,7 @@ from octavo.model.access.audit import Actor, AuditEntry, account_of
 from octavo.store import Script, Store
 
 
+@define(eq=False)
 class AccountRemoval:
     """Removes accounts with everything that is their own.
 
@@ -31,24 +33,13 @@ class AccountRemoval:
             erase; must not block.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        passwords: Passwords,
-        attempts: Attempts,
-        *,
-        audit: Audit,
-        now: Clock,
-        gone: Callable[[WorkspaceId], None],
-        removed: Callable[[], None],
-    ) -> None:
-        self._store = store
-        self._audit = audit
-        self._passwords = passwords
-        self._attempts = attempts
-        self._now = now
-        self._gone = gone
-        self._removed = removed
+    _store: Store
+    _passwords: Passwords
+    _attempts: Attempts
+    _audit: Audit
+    _now: Clock
+    _gone: Callable[[WorkspaceId], None]
+    _removed: Callable[[], None]
 
     async def remove(self, account_id: AccountId, *, actor: Actor, client: str | None) -> None:
         """Remove an account on behalf of an administrator or a command.

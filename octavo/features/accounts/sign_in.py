@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from attrs import define
 from octavo_rules.identity import AccountId
 
 from octavo.access.attempts import Attempts
@@ -58,6 +59,7 @@ class SessionMaker:
         return session, opaque_token(self._new_entropy())
 
 
+@define(eq=False)
 class SignIn:
     """Starts and ends sessions.
 
@@ -71,24 +73,13 @@ class SignIn:
         life: the lifetime of sessions.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        passwords: Passwords,
-        attempts: Attempts,
-        maker: SessionMaker,
-        *,
-        audit: Audit,
-        now: Clock,
-        life: SessionLife,
-    ) -> None:
-        self._store = store
-        self._audit = audit
-        self._passwords = passwords
-        self._attempts = attempts
-        self._maker = maker
-        self._now = now
-        self._life = life
+    _store: Store
+    _passwords: Passwords
+    _attempts: Attempts
+    _maker: SessionMaker
+    _audit: Audit
+    _now: Clock
+    _life: SessionLife
 
     async def sign_in(
         self,

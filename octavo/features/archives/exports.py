@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import Literal, NamedTuple
 
 import trio
+from attrs import define, field
 from octavo_rules.export_report import REPORT, export_report
 from octavo_rules.identity import AccountId, FileId, Position, RevisionId, WorkspaceId
 
@@ -61,6 +62,7 @@ class Export(NamedTuple):
     chunks: AsyncIterator[bytes]
 
 
+@define(eq=False)
 class Exports:
     """Exports of workspaces.
 
@@ -72,20 +74,11 @@ class Exports:
         new_id: returns an id.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        blobs: BlobStore,
-        jobs: ArchiveJobs,
-        others: RecentWrites,
-        *,
-        new_id: Callable[[], str],
-    ) -> None:
-        self._store = store
-        self._blobs = blobs
-        self._jobs = jobs
-        self._others = others
-        self._new_id = new_id
+    _store: Store
+    _blobs: BlobStore
+    _jobs: ArchiveJobs
+    _others: RecentWrites
+    _new_id: Callable[[], str]
 
     async def size(
         self,
@@ -144,16 +137,12 @@ class Exports:
         return Export(cursor.position, _ExportedChunks(receiving, result))
 
 
+@define(eq=False)
 class _ExportedChunks:
     """The bytes of an export; its failure is raised after them."""
 
-    def __init__(
-        self,
-        receiving: trio.MemoryReceiveChannel[bytes],
-        result: Callable[[], Awaitable[None]],
-    ) -> None:
-        self._receiving = receiving
-        self._result = result
+    _receiving: trio.MemoryReceiveChannel[bytes]
+    _result: Callable[[], Awaitable[None]]
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
@@ -169,33 +158,22 @@ class _ExportedChunks:
         self._receiving.close()
 
 
+@define(eq=False)
 class _ExportRun:
     """One export that runs."""
 
-    def __init__(
-        self,
-        store: Store,
-        blobs: BlobStore,
-        others: RecentWrites,
-        workspace_id: WorkspaceId,
-        position: Position,
-        sending: trio.MemorySendChannel[bytes],
-        permit: Permit,
-        count: Count,
-        within: Confinement | None,
-    ) -> None:
-        self._within = within
-        self._store = store
-        self._blobs = blobs
-        self._others = others
-        self._id = workspace_id
-        self._position = position
-        self._sending = sending
-        self._permit = permit
-        self._count = count
-        self._lacked: list[str] = []
-        self._pieces: list[bytes] = []
-        self._size = 0
+    _store: Store
+    _blobs: BlobStore
+    _others: RecentWrites
+    _id: WorkspaceId = field(alias="workspace_id")
+    _position: Position
+    _sending: trio.MemorySendChannel[bytes]
+    _permit: Permit
+    _count: Count
+    _within: Confinement | None
+    _lacked: list[str] = field(factory=list, init=False)
+    _pieces: list[bytes] = field(factory=list, init=False)
+    _size: int = field(default=0, init=False)
 
     async def run(self, export_format: ExportFormat) -> None:
         """Send the archive; a receiver that is closed ends it."""

@@ -6,13 +6,14 @@ completed again finds the receipts of those that were committed, and goes on aft
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
 
 import trio
+from attrs import define, field
 from greenroom import ActorError
 from octavo_rules.identity import WorkspaceId
 from octavo_rules.problems import (
@@ -121,6 +122,7 @@ def read_result(stored: str) -> ImportResult:
     return ImportResult(**json.loads(stored))
 
 
+@define(eq=False)
 class ImportRunner:
     """Imports archives.
 
@@ -132,22 +134,13 @@ class ImportRunner:
         removed: called when parts are to be collected.
     """
 
-    def __init__(
-        self,
-        services: CommitServices,
-        blobs: BlobStore,
-        staging: Staging,
-        work: ArchiveWork,
-        *,
-        removed: Callable[[], None],
-    ) -> None:
-        self._services = services
-        self._blobs = blobs
-        self._staging = staging
-        self._work = work
-        self.removed = removed
-        # One that lost its slot may still end when the import is completed again.
-        self._runs = count()
+    _services: CommitServices
+    _blobs: BlobStore
+    _staging: Staging
+    _work: ArchiveWork
+    removed: Callable[[], None]
+    # One that lost its slot may still end when the import is completed again.
+    _runs: Iterator[int] = field(factory=count, init=False)
 
     async def run(self, given: rows.StoredImport, permit: Permit) -> ImportResult:
         """Import an archive; see `octavo.features.archives.imports.Imports.complete`.

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import NamedTuple
 
+from attrs import define, field
 from octavo_rules.identity import AccountId, Digest, WorkspaceId
 
 from octavo.features.archives import sql as rows
@@ -38,6 +39,7 @@ class StoredPart(NamedTuple):
     digest: Digest
 
 
+@define(eq=False)
 class Imports:
     """Imports into workspaces; the callers may change these.
 
@@ -52,28 +54,16 @@ class Imports:
         prepare: called when there is work for the runner soon.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        writer: BlobWriter,
-        staging: Staging,
-        jobs: ArchiveJobs,
-        runner: ImportRunner,
-        *,
-        now: Callable[[], float],
-        new_id: Callable[[], str],
-        prepare: Callable[[], None],
-    ) -> None:
-        self._prepare = prepare
-        self._store = store
-        self._writer = writer
-        self._staging = staging
-        self._jobs = jobs
-        self._runner = runner
-        self._now = now
-        self._new_id = new_id
-        # Bytes of parts that are admitted and not stored yet.
-        self._arriving: Counter[WorkspaceId] = Counter()
+    _store: Store
+    _writer: BlobWriter
+    _staging: Staging
+    _jobs: ArchiveJobs
+    _runner: ImportRunner
+    _now: Callable[[], float]
+    _new_id: Callable[[], str]
+    _prepare: Callable[[], None]
+    # Bytes of parts that are admitted and not stored yet.
+    _arriving: Counter[WorkspaceId] = field(factory=Counter, init=False)
 
     async def start(self, workspace_id: WorkspaceId, account_id: AccountId, size: int) -> str:
         """Start an import of an archive of ``size`` bytes, 0 if unknown; return its id.

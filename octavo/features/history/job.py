@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Protocol
 
 import trio
+from attrs import define, field
 from greenroom import ActorError, Directory
 from octavo_rules.content import NoteText, note_text
 from octavo_rules.identity import AccountId, Digest, FileId, MutationId, WorkspaceId
@@ -87,6 +88,7 @@ async def plan(states: StatesSince, folder: str, begun: Begun | None = None) -> 
     )
 
 
+@define(eq=False)
 class RestorationRunner:
     """Runs restorations that were recorded.
 
@@ -98,20 +100,11 @@ class RestorationRunner:
         sizes: the sizes of changesets.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        workspaces: Directory[WorkspaceId, WorkspaceMessage],
-        *,
-        now: Callable[[], float],
-        kept: int,
-        sizes: BatchSizes = BatchSizes(),  # noqa: B008 - immutable
-    ) -> None:
-        self._kept = kept
-        self._store = store
-        self._workspaces = workspaces
-        self._now = now
-        self._sizes = sizes
+    _store: Store
+    _workspaces: Directory[WorkspaceId, WorkspaceMessage]
+    _now: Callable[[], float]
+    _kept: int
+    _sizes: BatchSizes = field(factory=BatchSizes)
 
     async def run(self, key: RestorationKey) -> None:
         """Run a restoration to its end, and record it.

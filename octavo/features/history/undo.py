@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from attrs import define
 from greenroom import Directory
 from octavo_rules.content import NoteText, note_text
 from octavo_rules.identity import FileId, WorkspaceId
@@ -51,6 +52,7 @@ class OutlookOutdated(Exception):
     """A text that an outlook needs is gone: its note was purged since."""
 
 
+@define(eq=False)
 class ProgramUndo:
     """Finds out how the changes of a program are undone.
 
@@ -62,18 +64,10 @@ class ProgramUndo:
             change may be missing.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        workspaces: Directory[WorkspaceId, WorkspaceMessage],
-        *,
-        now: Callable[[], float],
-        kept: int,
-    ) -> None:
-        self._store = store
-        self._workspaces = workspaces
-        self._now = now
-        self._kept = kept
+    _store: Store
+    _workspaces: Directory[WorkspaceId, WorkspaceMessage]
+    _now: Callable[[], float]
+    _kept: int
 
     @property
     def offered(self) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import trio
+from attrs import define
 
 from octavo.features.images.image_work import WrittenFile
 from octavo.features.usage.meter import UsageMeter
@@ -19,6 +20,7 @@ GRACE_SECONDS = 3600.0
 """Seconds for which a blob is kept that nothing refers to yet."""
 
 
+@define(eq=False)
 class BlobWriter:
     """Stores files as blobs.
 
@@ -30,20 +32,11 @@ class BlobWriter:
         meter: limits how many blobs are written in a month.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        blobs: BlobStore,
-        *,
-        now: Callable[[], float],
-        new_entropy: Callable[[], bytes],
-        meter: UsageMeter,
-    ) -> None:
-        self._store = store
-        self._blobs = blobs
-        self._now = now
-        self._new_entropy = new_entropy
-        self._meter = meter
+    _store: Store
+    _blobs: BlobStore
+    _now: Callable[[], float]
+    _new_entropy: Callable[[], bytes]
+    _meter: UsageMeter
 
     async def require_writes(self) -> None:
         """Raise `octavo.model.usage.WriteLimitReached` if no blob may be written in this month.

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import trio
+from attrs import define, field
 
 from octavo.features.images.blob_writer import BlobWriter
 from octavo.features.images.image_work import ImageWork
@@ -32,6 +33,7 @@ class ImageVariant(NamedTuple):
     size: int
 
 
+@define(eq=False)
 class Thumbnails:
     """Makes thumbnails and cleaned copies, and keeps them.
 
@@ -44,24 +46,14 @@ class Thumbnails:
         new_id: returns an id.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        blobs: BlobStore,
-        writer: BlobWriter,
-        staging: Staging,
-        work: ImageWork,
-        *,
-        new_id: Callable[[], str],
-    ) -> None:
-        self._store = store
-        self._blobs = blobs
-        self._writer = writer
-        self._staging = staging
-        self._work = work
-        self._new_id = new_id
-        self._turns = FairTurns(AT_ONCE, AT_ONCE // 2)
-        self._making: dict[tuple[BlobKey, int], trio.Event] = {}
+    _store: Store
+    _blobs: BlobStore
+    _writer: BlobWriter
+    _staging: Staging
+    _work: ImageWork
+    _new_id: Callable[[], str]
+    _turns: FairTurns = field(factory=lambda: FairTurns(AT_ONCE, AT_ONCE // 2), init=False)
+    _making: dict[tuple[BlobKey, int], trio.Event] = field(factory=dict, init=False)
 
     async def without_metadata(self, image: BlobKey) -> ImageVariant:
         """Return a copy of an image without what identifies people and places.

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from attrs import define, field
 from octavo_rules.identity import AccountId, Digest, WorkspaceId
 
 from octavo.features.images import sql as uploads
@@ -32,6 +33,7 @@ _UNDECLARED = (None, "application/octet-stream")
 _ALIASES = {"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/x-png": "image/png"}
 
 
+@define(eq=False)
 class ImageUploads:
     """Receives images that are to be attached to files.
 
@@ -46,26 +48,14 @@ class ImageUploads:
         removes_metadata: remove what identifies people and places from images.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        writer: BlobWriter,
-        staging: Staging,
-        work: ImageWork,
-        *,
-        now: Callable[[], float],
-        new_id: Callable[[], str],
-        storage: StorageQuota,
-        removes_metadata: bool = False,
-    ) -> None:
-        self._store = store
-        self._writer = writer
-        self._staging = staging
-        self._work = work
-        self._now = now
-        self._new_id = new_id
-        self._storage = storage
-        self._removes_metadata = removes_metadata
+    _store: Store
+    _writer: BlobWriter
+    _staging: Staging
+    _work: ImageWork
+    _now: Callable[[], float]
+    _new_id: Callable[[], str]
+    _storage: StorageQuota
+    _removes_metadata: bool = False
 
     async def require_room(self, workspace_id: WorkspaceId) -> None:
         """Raise `StorageLimitReached` if a workspace has no room for any image.
@@ -123,6 +113,7 @@ class ImageUploads:
         return upload
 
 
+@define(eq=False)
 class IncomingImage:
     """An image on its way. Created by `ImageUploads.receiving`.
 
@@ -133,21 +124,13 @@ class IncomingImage:
             until `finish`.
     """
 
-    def __init__(
-        self,
-        uploads: ImageUploads,
-        object_id: ObjectId,
-        staged: StagedFile,
-        name: str,
-        media_type: str | None,
-    ) -> None:
-        self.object_id = object_id
-        self.staged = staged
-        self.declared_digest: Digest | None = None
-        self._uploads = uploads
-        self._name = name
-        self._media_type = media_type
-        self._beginning = b""
+    _uploads: ImageUploads
+    object_id: ObjectId
+    staged: StagedFile
+    _name: str
+    _media_type: str | None
+    declared_digest: Digest | None = field(default=None, init=False)
+    _beginning: bytes = field(default=b"", init=False)
 
     async def write(self, chunk: bytes) -> None:
         """Receive the next bytes.

@@ -17,6 +17,7 @@ from email.message import EmailMessage
 from typing import Protocol, assert_never
 
 import trio
+from attrs import define, field
 from greenroom import Backoff
 
 from octavo.features.accounts.rules.password import RESET_SECONDS
@@ -65,6 +66,7 @@ class MailComposer(Protocol):
         """Return the notice for an owner that a link of a workspace was taken down."""
 
 
+@define(eq=False)
 class MailDelivery:
     """Delivers the messages of the outbox.
 
@@ -78,27 +80,16 @@ class MailDelivery:
         new_token: returns entropy for a token.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        composer: MailComposer | None,
-        transport: MailTransport | None,
-        *,
-        budget: Rate,
-        now: Callable[[], float],
-        random: Callable[[], float],
-        new_token: Callable[[], bytes],
-    ) -> None:
-        self._store = store
-        self._composer = composer
-        self._transport = transport
-        self._budget = budget
-        self._now = now
-        self._random = random
-        self._new_token = new_token
-        self._look_at = math.inf
-        self._waiting = trio.CancelScope()
-        self._free = trio.Semaphore(AT_ONCE)
+    _store: Store
+    _composer: MailComposer | None
+    _transport: MailTransport | None
+    _budget: Rate
+    _now: Callable[[], float]
+    _random: Callable[[], float]
+    _new_token: Callable[[], bytes]
+    _look_at: float = field(default=math.inf, init=False)
+    _waiting: trio.CancelScope = field(factory=trio.CancelScope, init=False)
+    _free: trio.Semaphore = field(factory=lambda: trio.Semaphore(AT_ONCE), init=False)
 
     def wake(self, after: float = 0.0) -> None:
         """Look for messages in ``after`` seconds, or sooner."""

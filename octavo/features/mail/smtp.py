@@ -20,6 +20,7 @@ from aiosmtplib import (
     SMTPServerDisconnected,
     SMTPTimeoutError,
 )
+from attrs import define
 
 from octavo.features.mail.settings import SmtpSecurity
 from octavo.features.mail.transport import SendFailure, Stage
@@ -46,6 +47,7 @@ class _Failed(Exception):
         self.failure = failure
 
 
+@define(eq=False)
 class SmtpTransport:
     """Sends messages through one mail server.
 
@@ -61,28 +63,15 @@ class SmtpTransport:
         step_seconds: seconds that the server may take for a reply.
     """
 
-    def __init__(
-        self,
-        host: str,
-        port: int,
-        *,
-        security: SmtpSecurity,
-        sender: str,
-        client_host: str,
-        user: str = "",
-        password: str = "",
-        send_seconds: float = SEND_SECONDS,
-        step_seconds: float = STEP_SECONDS,
-    ) -> None:
-        self._host = host
-        self._port = port
-        self._security = security
-        self._sender = sender
-        self._client_host = client_host
-        self._user = user
-        self._password = password
-        self._send_seconds = send_seconds
-        self._step_seconds = step_seconds
+    _host: str
+    _port: int
+    _security: SmtpSecurity
+    _sender: str
+    _client_host: str
+    _user: str = ""
+    _password: str = ""
+    _send_seconds: float = SEND_SECONDS
+    _step_seconds: float = STEP_SECONDS
 
     async def send(self, message: EmailMessage, recipient: str) -> SendFailure | None:
         """Send a message to one recipient; return None when the mail server has accepted it.

@@ -1,5 +1,6 @@
 """Create, list, revoke and accept invitations."""
 
+from attrs import define
 from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.access.attempts import GRANTS, Attempts
@@ -81,6 +82,7 @@ async def has_accounts(store: Store) -> bool:
     return await store.read(account_rows.has_any())
 
 
+@define(eq=False)
 class Invitations:
     """The invitations of people, to the installation and into workspaces.
 
@@ -93,22 +95,12 @@ class Invitations:
         new_token: returns entropy for a token.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        attempts: Attempts,
-        *,
-        audit: Audit,
-        now: Clock,
-        new_id: NewId,
-        new_token: NewEntropy,
-    ) -> None:
-        self._store = store
-        self._attempts = attempts
-        self._audit = audit
-        self._now = now
-        self._new_id = new_id
-        self._new_token = new_token
+    _store: Store
+    _attempts: Attempts
+    _audit: Audit
+    _now: Clock
+    _new_id: NewId
+    _new_token: NewEntropy
 
     async def create(
         self,

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from attrs import define
 from octavo_rules.identity import AccountId
 
 from octavo.access.attempts import Attempts
@@ -72,6 +73,7 @@ class Installation:
         return InstallationState(self._prerequisites.effective(policy), self._prerequisites)
 
 
+@define(eq=False)
 class Registration:
     """Registers accounts.
 
@@ -87,28 +89,15 @@ class Registration:
         new_id: returns an id for an account.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        passwords: Passwords,
-        attempts: Attempts,
-        maker: SessionMaker,
-        legal: LegalDocuments,
-        prerequisites: Prerequisites,
-        *,
-        audit: Audit,
-        now: Clock,
-        new_id: NewId,
-    ) -> None:
-        self._store = store
-        self._audit = audit
-        self._passwords = passwords
-        self._attempts = attempts
-        self._maker = maker
-        self._legal = legal
-        self._prerequisites = prerequisites
-        self._now = now
-        self._new_id = new_id
+    _store: Store
+    _passwords: Passwords
+    _attempts: Attempts
+    _maker: SessionMaker
+    _legal: LegalDocuments
+    _prerequisites: Prerequisites
+    _audit: Audit
+    _now: Clock
+    _new_id: NewId
 
     async def opens(self, invitation: str) -> bool:
         """Return whether an account can be created with ``invitation``; empty for none.

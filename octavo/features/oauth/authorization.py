@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from attrs import define
 from octavo_rules.identity import READ, SCOPES, AccountId, Scope
 
 from octavo.access.attempts import GRANTS, Attempts
@@ -52,6 +53,7 @@ class Issuer:
         return frozenset(SCOPES) if self.write else frozenset({READ})
 
 
+@define(eq=False)
 class Authorization:
     """Reads the requests of programs, and grants what people allow them.
 
@@ -66,26 +68,14 @@ class Authorization:
         new_entropy: returns entropy for a code.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        clients: Clients,
-        issuer: Issuer,
-        attempts: Attempts,
-        *,
-        audit: Audit,
-        now: Clock,
-        new_id: NewId,
-        new_entropy: NewEntropy,
-    ) -> None:
-        self._store = store
-        self._clients = clients
-        self._issuer = issuer
-        self._attempts = attempts
-        self._audit = audit
-        self._now = now
-        self._new_id = new_id
-        self._new_entropy = new_entropy
+    _store: Store
+    _clients: Clients
+    _issuer: Issuer
+    _attempts: Attempts
+    _audit: Audit
+    _now: Clock
+    _new_id: NewId
+    _new_entropy: NewEntropy
 
     async def read(self, parameters: Mapping[str, str]) -> AuthorizationRequest:
         """Return the valid request with these parameters.

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import cast
 
 import trio
+from attrs import define
 from octavo_rules.identity import AccountId
 
 from octavo.access.audit import Audit
@@ -113,6 +114,7 @@ class ClientRegistration:
         self.management_token = management_token
 
 
+@define(eq=False)
 class Clients:
     """Registers and finds programs.
 
@@ -126,24 +128,13 @@ class Clients:
         new_entropy: returns entropy for a secret.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        documents: ClientDocuments,
-        credentials: Credentials,
-        *,
-        audit: Audit,
-        now: Clock,
-        new_id: NewId,
-        new_entropy: NewEntropy,
-    ) -> None:
-        self._store = store
-        self._documents = documents
-        self._credentials = credentials
-        self._audit = audit
-        self._now = now
-        self._new_id = new_id
-        self._new_entropy = new_entropy
+    _store: Store
+    _documents: ClientDocuments
+    _credentials: Credentials
+    _audit: Audit
+    _now: Clock
+    _new_id: NewId
+    _new_entropy: NewEntropy
 
     async def register(self, document: Mapping[str, object]) -> ClientRegistration:
         """Register the program that ``document`` describes (RFC 7591).

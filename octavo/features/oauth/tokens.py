@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from attrs import define
 from octavo_rules.identity import AccountId, Scope
 
 from octavo.access.audit import Audit
@@ -46,6 +47,7 @@ class IssuedTokens:
     scopes: frozenset[Scope]
 
 
+@define(eq=False)
 class Tokens:
     """Exchanges codes and refresh tokens for tokens.
 
@@ -59,24 +61,13 @@ class Tokens:
         refresh_seconds: how long refresh tokens are valid.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        issuer: Issuer,
-        *,
-        audit: Audit,
-        now: Clock,
-        new_entropy: NewEntropy,
-        access_seconds: int,
-        refresh_seconds: int,
-    ) -> None:
-        self._store = store
-        self._issuer = issuer
-        self._audit = audit
-        self._now = now
-        self._new_entropy = new_entropy
-        self._access_seconds = access_seconds
-        self._refresh_seconds = refresh_seconds
+    _store: Store
+    _issuer: Issuer
+    _audit: Audit
+    _now: Clock
+    _new_entropy: NewEntropy
+    _access_seconds: int
+    _refresh_seconds: int
 
     async def exchange(
         self,

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import trio
+from attrs import define, field
 from octavo_rules.identity import FileId, RevisionId
 
 from octavo.features.publishing.composition import ViewComposer, body_of
@@ -51,6 +52,7 @@ class _MapMoved(Exception):
     """The map of the workspace has changed while a page was composed."""
 
 
+@define(eq=False)
 class ComposedPages:
     """Composes pages, and keeps them for all readers of a link.
 
@@ -62,22 +64,14 @@ class ComposedPages:
         renderings: the HTML of notes.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        access: LinkAccess,
-        pages: Callable[[], Awaitable[PublishedPages]],
-        composer: ViewComposer,
-        renderings: Renderings,
-    ) -> None:
-        self._store = store
-        self._access = access
-        self._pages = pages
-        self._composer = composer
-        self._renderings = renderings
-        self._kept: ContentCache[tuple[PublicationId, FileId | None], _Kept] = ContentCache(
-            lambda kept: len(kept.page), MEMORY_BYTES
-        )
+    _store: Store
+    _access: LinkAccess
+    _pages: Callable[[], Awaitable[PublishedPages]]
+    _composer: ViewComposer
+    _renderings: Renderings
+    _kept: ContentCache[tuple[PublicationId, FileId | None], _Kept] = field(
+        factory=lambda: ContentCache(lambda kept: len(kept.page), MEMORY_BYTES), init=False
+    )
 
     async def get(self, link: ReadableLink, token: str, note: str | None) -> bytes | None:
         """Return the page of a note or of a list, with placeholders; None if nothing is opened.

@@ -2,6 +2,7 @@
 
 from base64 import urlsafe_b64encode
 
+from attrs import define
 from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.access.attempts import GRANTS, Attempts
@@ -20,6 +21,7 @@ from octavo.model.access.token import digest_of
 from octavo.store import Store
 
 
+@define(eq=False)
 class PublishedLinks:
     """The links of workspaces, for the members who manage them.
 
@@ -36,26 +38,14 @@ class PublishedLinks:
         maximum: the live links that a workspace may have.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        attempts: Attempts,
-        passwords: Passwords,
-        *,
-        audit: Audit,
-        now: Clock,
-        new_id: NewId,
-        new_token: NewEntropy,
-        maximum: int,
-    ) -> None:
-        self._store = store
-        self._attempts = attempts
-        self._passwords = passwords
-        self._audit = audit
-        self._now = now
-        self._new_id = new_id
-        self._new_token = new_token
-        self._maximum = maximum
+    _store: Store
+    _attempts: Attempts
+    _passwords: Passwords
+    _audit: Audit
+    _now: Clock
+    _new_id: NewId
+    _new_token: NewEntropy
+    _maximum: int
 
     async def create(
         self,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from attrs import define
 from octavo_rules.identity import AccountId
 
 from octavo.access.audit import Audit
@@ -18,6 +19,7 @@ ROUTE = "link-report"
 """The rate class of reports."""
 
 
+@define(eq=False)
 class LinkReports:
     """Receives reports, and lets administrators decide.
 
@@ -33,22 +35,12 @@ class LinkReports:
             without a transport: then none are added.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        addresses: ReportAddresses,
-        *,
-        audit: Audit,
-        now: Clock,
-        new_id: NewId,
-        mail_added: Callable[[], None] | None,
-    ) -> None:
-        self._store = store
-        self._addresses = addresses
-        self._audit = audit
-        self._now = now
-        self._new_id = new_id
-        self._mail_added = mail_added
+    _store: Store
+    _addresses: ReportAddresses
+    _audit: Audit
+    _now: Clock
+    _new_id: NewId
+    _mail_added: Callable[[], None] | None
 
     async def submit(self, token: str, reason: Reason, note: str | None) -> None:
         """Report the link of a token; a token that opens nothing takes as long, and stores nothing.

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from functools import partial
 from typing import Annotated, Literal
 
+from attrs import define
 from octavo_rules.identity import READ, Cursor, FileId, Position, RevisionId, WorkspaceId
 from octavo_rules.problems import InvalidRequest, NotFound, Problem
 from octavo_rules.schemas import FeedPage, SnapshotEnd
@@ -70,6 +71,7 @@ class FeedQuery(contract.Model):
     """
 
 
+@define(eq=False)
 class SyncOperations:
     """Synchronisation of devices.
 
@@ -80,17 +82,10 @@ class SyncOperations:
         metering: counts the texts.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        access: Access,
-        authenticator: contract.Authenticator,
-        metering: Metering,
-    ) -> None:
-        self._store = store
-        self._metering = metering
-        self._access = access
-        self._authenticator = authenticator
+    _store: Store
+    _access: Access
+    _authenticator: contract.Authenticator
+    _metering: Metering
 
     @contract.operation(
         id="getSyncProtocol",

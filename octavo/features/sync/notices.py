@@ -9,6 +9,7 @@ from antechamber.asgi import REQUEST_ID_RULE, Extension, Receive, Scope, Send, e
 from antechamber.network_prefix import network_prefix
 from antechamber.websocket import Frame, ServerWebSocket, WebSockets
 from antechamber.websocket.serving import SharedTimer
+from attrs import define
 from octavo_rules.identity import READ, WorkspaceId
 from octavo_rules.problems import (
     InsufficientScope,
@@ -122,6 +123,7 @@ class NoticeOperations:
         raise InvalidRequest("This is a WebSocket: send the headers of its handshake.")
 
 
+@define(eq=False)
 class NoticeSocket:
     """The ASGI application that opens the stream for authenticated callers.
 
@@ -135,24 +137,13 @@ class NoticeSocket:
         public_url: the address that problem types begin with.
     """
 
-    def __init__(
-        self,
-        authenticator: SessionOrKey,
-        store: Store,
-        *,
-        subprotocol: str,
-        serve: ServeStream,
-        new_id: Callable[[], str],
-        log_request: contract.RequestLog,
-        public_url: str,
-    ) -> None:
-        self._authenticator = authenticator
-        self._store = store
-        self._subprotocol = subprotocol
-        self._serve = serve
-        self._new_id = new_id
-        self._log_request = log_request
-        self._public_url = public_url
+    _authenticator: SessionOrKey
+    _store: Store
+    _subprotocol: str
+    _serve: ServeStream
+    _new_id: Callable[[], str]
+    _log_request: contract.RequestLog
+    _public_url: str
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one WebSocket request."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar, assert_never
 
+from attrs import define, field
 from octavo_rules.changes import PurgeFile, SaveNote
 from octavo_rules.content import MARKDOWN, NoteContent, NoteText
 from octavo_rules.documents.document import Documents
@@ -551,6 +552,7 @@ def portions(items: Sequence[T], size_of: Callable[[T], int], maximum: int) -> I
         yield portion
 
 
+@define(eq=False)
 class Batch:
     """Plans changesets over a tree, which shows their effects until they are rolled back.
 
@@ -569,25 +571,16 @@ class Batch:
         cursor: that after the plans.
     """
 
-    def __init__(
-        self,
-        tree: Tree,
-        cursor: Cursor,
-        now: int,
-        new_revision_id: Callable[[], str],
-        documents: Documents,
-        room: int | None = None,
-    ) -> None:
-        self._tree = tree
-        self._now = now
-        self._new_revision_id = new_revision_id
-        self._documents = documents
-        self._room = room
-        self._before: list[tuple[FileId, Revision | None]] = []
-        self._attached: set[ObjectId] = set()
-        self.plans: list[Plan] = []
-        self.purges = False
-        self.cursor = cursor
+    _tree: Tree
+    cursor: Cursor
+    _now: int
+    _new_revision_id: Callable[[], str]
+    _documents: Documents
+    _room: int | None = None
+    _before: list[tuple[FileId, Revision | None]] = field(factory=list, init=False)
+    _attached: set[ObjectId] = field(factory=set, init=False)
+    plans: list[Plan] = field(factory=list, init=False)
+    purges: bool = field(default=False, init=False)
 
     def add(self, changeset: Changeset) -> Plan:
         """Plan ``changeset`` after the others; raises a `Problem` and changes nothing then."""

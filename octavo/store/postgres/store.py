@@ -178,7 +178,7 @@ class PostgresStore:
                     raise Conflict(f"the connection was lost: {message_of(error)}") from error
                 raise failure(error) from error
             result = await self._drive(
-                script, PostgresTransaction(connection, self._listeners, reading=reading)
+                script, PostgresTransaction(connection, reading, self._listeners)
             )
             attempt.committing = True
             try:

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 
+from attrs import define, field
+
 from octavo.model.search.query import MAX_TOKENS, Clause
 from octavo.model.search.tokens import name_tokens, tag_of, tokens_of
 from octavo.store.compression import undamaged
@@ -241,6 +243,7 @@ def changed_rows(tag: str) -> int:
     return int(words[-1]) if words and words[0] in _CHANGING else 0
 
 
+@define(eq=False)
 class PostgresTransaction:
     """The statements of one script. The caller begins and ends the transaction.
 
@@ -255,22 +258,12 @@ class PostgresTransaction:
             it would refer to the frames that it passed, which refer to the transaction.
     """
 
-    __slots__ = ("_begun", "_connection", "_reading", "_single", "failure", "listeners")
-
-    def __init__(
-        self,
-        connection: PooledConnection,
-        listeners: Listeners = NO_LISTENERS,
-        *,
-        reading: bool,
-        single: bool = False,
-    ) -> None:
-        self.listeners = listeners
-        self._connection = connection
-        self._reading = reading
-        self._single = single
-        self._begun = False
-        self.failure: StoreError | None = None
+    _connection: PooledConnection
+    _reading: bool
+    listeners: Listeners = NO_LISTENERS
+    _single: bool = False
+    _begun: bool = field(default=False, init=False)
+    failure: StoreError | None = field(default=None, init=False)
 
     async def fetch_one(self, sql: str, *arguments: Value) -> Row | None:
         """Return the first row, or None."""

@@ -7,6 +7,8 @@ from copy import copy
 from operator import itemgetter
 from typing import NoReturn
 
+from attrs import define, field
+
 from octavo.store import identifiers
 from octavo.store.compression import undamaged
 from octavo.store.errors import StatementInvalid, StoreError
@@ -126,6 +128,7 @@ _LAST_CONTENT = """
 _OVER = StatementInvalid("the transaction is over")
 
 
+@define(eq=False)
 class SqliteTransaction:
     """The statements of one script. The caller begins and ends the transaction.
 
@@ -135,21 +138,11 @@ class SqliteTransaction:
             it would refer to the frames that it passed, which refer to the transaction.
     """
 
-    __slots__ = ("_connection", "_reading", "_statements", "failure", "listeners")
-
-    def __init__(
-        self,
-        connection: sqlite3.Connection,
-        statements: Statements,
-        listeners: Listeners = NO_LISTENERS,
-        *,
-        reading: bool = False,
-    ) -> None:
-        self.listeners = listeners
-        self._connection = connection
-        self._statements = statements
-        self._reading = reading
-        self.failure: StoreError | None = None
+    _connection: sqlite3.Connection
+    _statements: Statements
+    listeners: Listeners = NO_LISTENERS
+    _reading: bool = False
+    failure: StoreError | None = field(default=None, init=False)
 
     async def fetch_one(self, sql: str, *arguments: Value) -> Row | None:
         """Return the first row, or None."""

@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+from attrs import define
 from octavo_rules.problems import CredentialRefused, InvalidRequest, NotFound
 from pydantic import Field
 from pydantic_core import MISSING
@@ -112,6 +113,7 @@ def account_schema(details: AccountDetails, legal: LegalDocuments) -> AccountSch
     )
 
 
+@define(eq=False)
 class AccountOperations:
     """The account of the caller.
 
@@ -124,21 +126,12 @@ class AccountOperations:
         legal: the documents in force.
     """
 
-    def __init__(
-        self,
-        own: OwnAccount,
-        removal: AccountRemoval,
-        devices: KnownDevices,
-        own_consent: OwnConsent,
-        portal: Portal,
-        legal: LegalDocuments,
-    ) -> None:
-        self._own = own
-        self._removal = removal
-        self._devices = devices
-        self._own_consent = own_consent
-        self._portal = portal
-        self._legal = legal
+    _own: OwnAccount
+    _removal: AccountRemoval
+    _devices: KnownDevices
+    _own_consent: OwnConsent
+    _portal: Portal
+    _legal: LegalDocuments
 
     @contract.operation(
         id="getAccount",

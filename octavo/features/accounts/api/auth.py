@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from attrs import define
 from octavo_rules.problems import (
     READ_PROBLEMS,
     STORE_PROBLEMS,
@@ -111,6 +112,7 @@ class SessionQuery(contract.Model):
     """Reading the session does not extend it."""
 
 
+@define(eq=False)
 class AuthOperations:
     """Sessions by password.
 
@@ -123,22 +125,12 @@ class AuthOperations:
         legal: the documents that accounts must have accepted.
     """
 
-    def __init__(
-        self,
-        signing_in: SignIn,
-        devices: KnownDevices,
-        own_password: OwnPassword,
-        *,
-        life: SessionLife,
-        origin: str,
-        legal: LegalDocuments = NO_DOCUMENTS,
-    ) -> None:
-        self._signing_in = signing_in
-        self._devices = devices
-        self._own_password = own_password
-        self._life = life
-        self._origin = origin
-        self._legal = legal
+    _signing_in: SignIn
+    _devices: KnownDevices
+    _own_password: OwnPassword
+    _life: SessionLife
+    _origin: str
+    _legal: LegalDocuments = NO_DOCUMENTS
 
     @contract.operation(
         id="signInWithPassword",

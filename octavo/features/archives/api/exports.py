@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
 
+from attrs import define
 from octavo_rules.identity import READ, WorkspaceId
 from octavo_rules.problems import AccountLocked, NotFound
 
@@ -33,6 +34,7 @@ class ExportQuery(contract.Model):
     """``notes`` leaves out images; ``history`` adds the earlier revisions."""
 
 
+@define(eq=False)
 class ExportOperations:
     """Exports of workspaces.
 
@@ -45,22 +47,12 @@ class ExportOperations:
         legal: the documents that accounts must have accepted.
     """
 
-    def __init__(
-        self,
-        exports: Exports,
-        access: Access,
-        authenticator: contract.Authenticator,
-        metering: Metering,
-        *,
-        now: Clock,
-        legal: LegalDocuments = NO_DOCUMENTS,
-    ) -> None:
-        self._exports = exports
-        self._legal = legal
-        self._now = now
-        self._metering = metering
-        self._access = access
-        self._authenticator = authenticator
+    _exports: Exports
+    _access: Access
+    _authenticator: contract.Authenticator
+    _metering: Metering
+    _now: Clock
+    _legal: LegalDocuments = NO_DOCUMENTS
 
     @contract.operation(
         id="exportWorkspace",

@@ -12,6 +12,7 @@ from pathlib import Path
 from uuid import UUID
 
 import trio
+from attrs import define, field
 from octavo_client import (
     ArchiveDiffers,
     Client,
@@ -62,6 +63,7 @@ _NOTHING = "{source} has no notes and no images: nothing was sent"
 _TOO_MANY = "too_many_imports"
 
 
+@define(eq=False)
 class WorkspaceTransfers:
     """Imports into a workspace of a server, and exports of it.
 
@@ -76,22 +78,15 @@ class WorkspaceTransfers:
             done.
     """
 
-    def __init__(
-        self,
-        access: ServerAccess,
-        workspace: str,
-        report: Report,
-        waiting: Callable[[str], object],
-    ) -> None:
-        self.import_id: str | None = None
-        self._created = False
-        self._left_empty = False
-        self._progressed = False
-        self._waiting = waiting
-        self._waited_for: set[str] = set()
-        self._access = access
-        self._wanted = workspace
-        self._report = report
+    _access: ServerAccess
+    _wanted: str = field(alias="workspace")
+    _report: Report
+    _waiting: Callable[[str], object]
+    import_id: str | None = field(default=None, init=False)
+    _created: bool = field(default=False, init=False)
+    _left_empty: bool = field(default=False, init=False)
+    _progressed: bool = field(default=False, init=False)
+    _waited_for: set[str] = field(factory=set, init=False)
 
     async def import_from(
         self, source: Path, *, create: bool, import_id: str | None

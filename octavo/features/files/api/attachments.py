@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Annotated, NamedTuple
 
+from attrs import define
 from octavo_rules.identity import WRITE, Digest, FileId, WorkspaceId
 from octavo_rules.problems import InvalidContent, InvalidRequest, NotFound
 from octavo_rules.schemas import AttachmentUploadResult, FileChange
@@ -121,6 +122,7 @@ class FinalizeAttachmentInput(contract.Model):
     """Makes the change repeatable: sent again, it has one effect and the same response."""
 
 
+@define(eq=False)
 class AttachmentOperations:
     """Uploads of images.
 
@@ -131,17 +133,10 @@ class AttachmentOperations:
         texts: finds the receipts of repeated changes.
     """
 
-    def __init__(
-        self,
-        submitter: ChangesetSubmitter,
-        uploads: ImageUploads,
-        images: UploadedImages,
-        texts: RevisionTexts,
-    ) -> None:
-        self._submitter = submitter
-        self._uploads = uploads
-        self._images = images
-        self._texts = texts
+    _submitter: ChangesetSubmitter
+    _uploads: ImageUploads
+    _images: UploadedImages
+    _texts: RevisionTexts
 
     @contract.operation(
         id="uploadAttachment",

@@ -5,6 +5,7 @@ from enum import IntEnum
 from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
 
+from attrs import define
 from octavo_rules.identity import READ, RevisionId, WorkspaceId
 from octavo_rules.problems import Header, InvalidRequest, NotFound
 from pydantic_core import MISSING
@@ -77,6 +78,7 @@ class ContentHeaders(IfNoneMatch):
     """Return the range only if the content has this entity tag, and all of it otherwise."""
 
 
+@define(eq=False)
 class ContentOperations:
     """Contents of files.
 
@@ -88,19 +90,11 @@ class ContentOperations:
         metering: counts what is sent.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        blobs: BlobStore,
-        thumbnails: Thumbnails,
-        access: Access,
-        metering: Metering,
-    ) -> None:
-        self._store = store
-        self._metering = metering
-        self._blobs = blobs
-        self._thumbnails = thumbnails
-        self._access = access
+    _store: Store
+    _blobs: BlobStore
+    _thumbnails: Thumbnails
+    _access: Access
+    _metering: Metering
 
     @contract.operation(
         id="getFileContent",

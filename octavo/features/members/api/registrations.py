@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated
 
+from attrs import define
 from octavo_rules.problems import STORE_PROBLEMS, Header, InvalidRequest
 from pydantic import Field
 
@@ -48,6 +49,7 @@ class RegistrationInput(contract.Model):
     """If false, the browser discards the session when it is closed."""
 
 
+@define(eq=False)
 class RegistrationOperations:
     """New accounts.
 
@@ -59,20 +61,11 @@ class RegistrationOperations:
         legal: the documents that people must accept.
     """
 
-    def __init__(
-        self,
-        registration: Registration,
-        devices: KnownDevices,
-        *,
-        life: SessionLife,
-        origin: str,
-        legal: LegalDocuments = NO_DOCUMENTS,
-    ) -> None:
-        self._registration = registration
-        self._devices = devices
-        self._life = life
-        self._origin = origin
-        self._legal = legal
+    _registration: Registration
+    _devices: KnownDevices
+    _life: SessionLife
+    _origin: str
+    _legal: LegalDocuments = NO_DOCUMENTS
 
     @contract.operation(
         id="registerAccount",

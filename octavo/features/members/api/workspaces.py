@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Annotated
 
 import trio
+from attrs import define
 from octavo_rules.identity import READ, WorkspaceId
 from octavo_rules.problems import InvalidRequest, NotFound
 from octavo_rules.schemas import Workspace as WorkspaceSchema
@@ -29,6 +30,7 @@ class WorkspaceNameInput(contract.Model):
     """1 to 200 characters on one line."""
 
 
+@define(eq=False)
 class WorkspaceOperations:
     """Workspaces.
 
@@ -42,22 +44,12 @@ class WorkspaceOperations:
             what the workspace had. Must not wait.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        access: Access,
-        *,
-        now: Callable[[], float],
-        new_id: Callable[[], str],
-        gone: Callable[[WorkspaceId], None],
-        erased: Callable[[], None],
-    ) -> None:
-        self._store = store
-        self._access = access
-        self._now = now
-        self._new_id = new_id
-        self._gone = gone
-        self._erased = erased
+    _store: Store
+    _access: Access
+    _now: Callable[[], float]
+    _new_id: Callable[[], str]
+    _gone: Callable[[WorkspaceId], None]
+    _erased: Callable[[], None]
 
     @contract.operation(
         id="listWorkspaces",

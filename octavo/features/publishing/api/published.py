@@ -7,6 +7,7 @@ alike: the page with the password form, or the same 404 for an image.
 from collections.abc import Awaitable, Callable
 from typing import Annotated
 
+from attrs import define
 from octavo_rules.identity import FileId, RevisionId
 from octavo_rules.problems import Header, InvalidRequest, NotFound
 from pydantic import ConfigDict, Field
@@ -102,6 +103,7 @@ class LinkReportInput(contract.Model):
     """What the administrators should know."""
 
 
+@define(eq=False)
 class PublishedOperations:
     """The reader path of published links.
 
@@ -113,19 +115,11 @@ class PublishedOperations:
         meter: counts what is read.
     """
 
-    def __init__(
-        self,
-        reading: PublishedReading,
-        reports: LinkReports,
-        pages: Callable[[], Awaitable[PublishedPages]],
-        blobs: BlobStore,
-        meter: UsageMeter,
-    ) -> None:
-        self._reading = reading
-        self._reports = reports
-        self._pages = pages
-        self._blobs = blobs
-        self._meter = meter
+    _reading: PublishedReading
+    _reports: LinkReports
+    _pages: Callable[[], Awaitable[PublishedPages]]
+    _blobs: BlobStore
+    _meter: UsageMeter
 
     @contract.operation(
         id="getPublishedPage",
