@@ -7,20 +7,10 @@ pydantic would cause ``invalid_request``.
 
 from typing import Annotated, Literal, cast
 
+from octavo_rules import schemas
 from octavo_rules.documents.document import DocumentUpdate, StoredDocument
 from octavo_rules.identity import FileId, MutationId, WorkspaceId
 from octavo_rules.problems import Problem
-from octavo_rules.schemas import (
-    ChangesetResult,
-    FeedEntry,
-    FileChange,
-    ListedFile,
-    NoteDocument,
-    NoteSave,
-    RevisionDocument,
-    WorkspaceFile,
-)
-from octavo_rules.schemas import Workspace as WorkspaceSchema
 from pydantic import Field
 from pydantic_core import MISSING
 
@@ -117,9 +107,9 @@ class WorkspacePath(contract.Model):
     workspace_id: Annotated[WorkspaceId, contract.IN_PATH]
 
 
-def workspace_document(workspace: Workspace) -> WorkspaceSchema:
+def workspace_document(workspace: Workspace) -> schemas.Workspace:
     """Return a workspace in its API form."""
-    return WorkspaceSchema(
+    return schemas.Workspace(
         id=workspace.workspace_id,
         name=workspace.name,
         role=workspace.role,
@@ -127,10 +117,10 @@ def workspace_document(workspace: Workspace) -> WorkspaceSchema:
     )
 
 
-def revision_document(revision: Revision) -> RevisionDocument:
+def revision_document(revision: Revision) -> schemas.RevisionDocument:
     """Return a revision in its API form."""
     # Stored values were validated when they were written.
-    return RevisionDocument.model_construct(
+    return schemas.RevisionDocument.model_construct(
         id=revision.revision_id,
         file_id=revision.file_id,
         position=revision.position,
@@ -146,10 +136,10 @@ def revision_document(revision: Revision) -> RevisionDocument:
     )
 
 
-def file_change(outcome: FileOutcome) -> FileChange:
+def file_change(outcome: FileOutcome) -> schemas.FileChange:
     """Return the result of an operation in its API form."""
     head = outcome.head
-    return FileChange.model_construct(
+    return schemas.FileChange.model_construct(
         file_id=head.file_id,
         outcome=outcome.outcome,
         revision=revision_document(head),
@@ -158,10 +148,10 @@ def file_change(outcome: FileOutcome) -> FileChange:
     )
 
 
-def note_save(outcome: FileOutcome, missing: DocumentUpdate) -> NoteSave:
+def note_save(outcome: FileOutcome, missing: DocumentUpdate) -> schemas.NoteSave:
     """Return the result of a save in its API form."""
     head = outcome.head
-    return NoteSave.model_construct(
+    return schemas.NoteSave.model_construct(
         file_id=head.file_id,
         outcome=outcome.outcome,
         revision=revision_document(head),
@@ -173,18 +163,18 @@ def note_save(outcome: FileOutcome, missing: DocumentUpdate) -> NoteSave:
     )
 
 
-def note_document(document: StoredDocument) -> NoteDocument:
+def note_document(document: StoredDocument) -> schemas.NoteDocument:
     """Return the document of a note in its API form."""
-    return NoteDocument.model_construct(
+    return schemas.NoteDocument.model_construct(
         epoch=document.epoch,
         state=document.state,
         state_vector=document.vector,
     )
 
 
-async def changeset_result(receipt: Receipt) -> ChangesetResult:
+async def changeset_result(receipt: Receipt) -> schemas.ChangesetResult:
     """Return a receipt in its API form. Cancellation loses this alone: the changes are made."""
-    return ChangesetResult.model_construct(
+    return schemas.ChangesetResult.model_construct(
         mutation_id=receipt.mutation_id,
         position=receipt.position,
         mark=receipt.cursor.mark,
@@ -193,11 +183,11 @@ async def changeset_result(receipt: Receipt) -> ChangesetResult:
 
 
 def workspace_file(
-    workspace_id: WorkspaceId, stored: StoredFile, document: NoteDocument | None = None
-) -> WorkspaceFile:
+    workspace_id: WorkspaceId, stored: StoredFile, document: schemas.NoteDocument | None = None
+) -> schemas.WorkspaceFile:
     """Return a file with its text, and with its document if given."""
     revision = stored.revision
-    return WorkspaceFile.model_construct(
+    return schemas.WorkspaceFile.model_construct(
         id=revision.file_id,
         workspace_id=workspace_id,
         path=revision.path or None,
@@ -209,9 +199,9 @@ def workspace_file(
     )
 
 
-def listed_file(workspace_id: WorkspaceId, revision: Revision) -> ListedFile:
+def listed_file(workspace_id: WorkspaceId, revision: Revision) -> schemas.ListedFile:
     """Return a file that was not purged in its API form."""
-    return ListedFile.model_construct(
+    return schemas.ListedFile.model_construct(
         id=revision.file_id,
         workspace_id=workspace_id,
         path=revision.path,
@@ -221,11 +211,11 @@ def listed_file(workspace_id: WorkspaceId, revision: Revision) -> ListedFile:
     )
 
 
-def feed_entry(stored: StoredFile, *, text: bool) -> FeedEntry:
+def feed_entry(stored: StoredFile, *, text: bool) -> schemas.FeedEntry:
     """Return a head as an entry of the feed."""
     revision = stored.revision
     shown = stored.text if revision.state == "live" else None
-    return FeedEntry.model_construct(
+    return schemas.FeedEntry.model_construct(
         position=revision.position,
         file_id=FileId(revision.file_id),
         path=revision.path or None,

@@ -15,14 +15,7 @@ from greenroom import (
     NotExecuted,
     OutcomeUnknown,
 )
-from octavo_rules.problems import (
-    NotFound,
-    Problem,
-    ServerBusy,
-    StorageFull,
-    StorageUnavailable,
-    TemporaryProblem,
-)
+from octavo_rules import problems
 
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, NoWorkspace
 from octavo.store import StoreFull, StoreUnavailable
@@ -38,7 +31,7 @@ OUTCOME_UNKNOWN = (
 _NO_BLOBS = "The storage of images can't be used now: nothing was changed."
 
 
-class WorkspaceBusy(TemporaryProblem):
+class WorkspaceBusy(problems.TemporaryProblem):
     """The workspace's queue is full, or it recovers from a failure."""
 
     status, code = 503, "workspace_busy"
@@ -46,20 +39,20 @@ class WorkspaceBusy(TemporaryProblem):
     remedy = "Send the request again after the seconds in retry-after, with the same mutationId."
 
 
-def _copy(refusal: Problem) -> Problem:
+def _copy(refusal: problems.Problem) -> problems.Problem:
     """Return another one: raised from the error that carries it, it would be part of a cycle."""
     made = type(refusal).__new__(type(refusal), *refusal.args)
     made.__dict__.update(refusal.__dict__)
     return made
 
 
-def problem_of(error: Exception) -> Problem | None:
+def problem_of(error: Exception) -> problems.Problem | None:
     """Return the problem for ``error``, which is none itself; None when it is a bug."""
     match error:
         case ChangesetRefused():
             return _copy(error.refusal)
         case NoWorkspace():
-            return NotFound()
+            return problems.NotFound()
         case CommitFailed():
             return problem_of(error.error)
         case ActorQuarantined():
@@ -70,17 +63,19 @@ def problem_of(error: Exception) -> Problem | None:
         case NotExecuted():
             return WorkspaceBusy()
         case WorkOutOfSpace():
-            return StorageFull()
+            return problems.StorageFull()
         case WorkerFailed():
-            return ServerBusy("A part of the service failed: nothing was changed. Try again.")
+            return problems.ServerBusy(
+                "A part of the service failed: nothing was changed. Try again."
+            )
         case OutcomeUnknown():
             return WorkspaceBusy(OUTCOME_UNKNOWN)
         case StoreFull() | BlobsFull():
-            return StorageFull()
+            return problems.StorageFull()
         case StoreUnavailable():
-            return StorageUnavailable(OUTCOME_UNKNOWN if error.outcome_unknown else None)
+            return problems.StorageUnavailable(OUTCOME_UNKNOWN if error.outcome_unknown else None)
         case BlobsUnavailable() | BlobCollected():
-            return StorageUnavailable(_NO_BLOBS, retry_after=5)
+            return problems.StorageUnavailable(_NO_BLOBS, retry_after=5)
         case _:
             return None
 

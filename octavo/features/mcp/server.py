@@ -14,20 +14,8 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 from pydantic_core import to_json
 
 from octavo import __version__
-from octavo.features.mcp import resources
+from octavo.features.mcp import protocol, resources
 from octavo.features.mcp.notes import Notes, NotesRefused
-from octavo.features.mcp.protocol import (
-    VERSIONS,
-    McpRequest,
-    ProtocolError,
-    RoutingHeaders,
-    batch_of,
-    error_of,
-    invalid_params,
-    negotiated,
-    read_message,
-    response_of,
-)
 from octavo.features.mcp.tool import (
     DATA_NOTICE,
     InvalidArguments,
@@ -39,7 +27,7 @@ from octavo.features.mcp.tool import (
 )
 
 Json = dict[str, object]
-Method = Callable[[McpRequest, "McpCaller"], Awaitable[Json]]
+Method = Callable[[protocol.McpRequest, "McpCaller"], Awaitable[Json]]
 
 INSTRUCTIONS = (
     "Octavo keeps notes in Markdown, in workspaces. Find notes with search or list_notes, read "
@@ -115,7 +103,7 @@ class McpServer:
         self._discovered = _made(
             "server/discover",
             {
-                "supportedVersions": list(VERSIONS),
+                "supportedVersions": list(protocol.VERSIONS),
                 "capabilities": _CAPABILITIES,
                 "instructions": INSTRUCTIONS,
             },
@@ -124,7 +112,7 @@ class McpServer:
         )
 
     async def answer(
-        self, document: object, headers: RoutingHeaders, caller: McpCaller
+        self, document: object, headers: protocol.RoutingHeaders, caller: McpCaller
     ) -> Json | list[Json] | None:
         """Return the answer to a message, or to a batch; None if none is expected.
 
@@ -134,39 +122,41 @@ class McpServer:
 
         Other exceptions of the notes propagate. If cancelled, a change may have been made.
         """
-        batch = batch_of(document, headers)
+        batch = protocol.batch_of(document, headers)
         if batch is None:
             return await self._answer(document, headers, caller)
         answers = [await self._answer_in_batch(each, headers, caller) for each in batch]
         return [each for each in answers if each is not None] or None
 
     async def _answer(
-        self, document: object, headers: RoutingHeaders, caller: McpCaller
+        self, document: object, headers: protocol.RoutingHeaders, caller: McpCaller
     ) -> Json | None:
         try:
-            request = read_message(document, headers, self._methods)
+            request = protocol.read_message(document, headers, self._methods)
             if request is None:
                 return None
             result = await self._methods[request.method](request, caller)
-        except ProtocolError as error:
+        except protocol.ProtocolError as error:
             if error.status != _ANSWERED:
                 raise
-            return error_of(error)
-        return response_of(request.id, result)
+            return protocol.error_of(error)
+        return protocol.response_of(request.id, result)
 
     async def _answer_in_batch(
-        self, document: object, headers: RoutingHeaders, caller: McpCaller
+        self, document: object, headers: protocol.RoutingHeaders, caller: McpCaller
     ) -> Json | None:
         try:
             return await self._answer(document, headers, caller)
-        except ProtocolError as error:
-            return error_of(error)
+        except protocol.ProtocolError as error:
+            return protocol.error_of(error)
 
-    async def _call_tool(self, request: McpRequest, caller: McpCaller) -> Json:
+    async def _call_tool(self, request: protocol.McpRequest, caller: McpCaller) -> Json:
         name = cast("str", request.params["name"])
         tool = self._tools.get(name)
         if tool is None:
-            raise invalid_params(request, f"There is no tool {name[:80]!r}: list the tools.")
+            raise protocol.invalid_params(
+                request, f"There is no tool {name[:80]!r}: list the tools."
+            )
         if tool.writes and not caller.may_write:
             raise WriteScopeMissing
         given = cast("Mapping[str, object] | None", request.params.get("arguments"))
@@ -180,57 +170,57 @@ class McpServer:
             result = _succeeded(structured)
         return {**result, **_MODERN_MEMBERS} if request.modern else result
 
-    async def _list_tools(self, request: McpRequest, caller: McpCaller) -> Json:
+    async def _list_tools(self, request: protocol.McpRequest, caller: McpCaller) -> Json:
         _check_no_cursor(request)
         return self._listed[request.modern, caller.may_write]
 
-    async def _list_templates(self, request: McpRequest, caller: McpCaller) -> Json:
+    async def _list_templates(self, request: protocol.McpRequest, caller: McpCaller) -> Json:
         _check_no_cursor(request)
         return self._templates[request.modern]
 
-    async def _discover(self, request: McpRequest, caller: McpCaller) -> Json:
+    async def _discover(self, request: protocol.McpRequest, caller: McpCaller) -> Json:
         return self._discovered
 
 
 _ANSWERED = 200
 
 
-async def _initialize(request: McpRequest, caller: McpCaller) -> Json:
+async def _initialize(request: protocol.McpRequest, caller: McpCaller) -> Json:
     return {
-        "protocolVersion": negotiated(cast("str", request.params["protocolVersion"])),
+        "protocolVersion": protocol.negotiated(cast("str", request.params["protocolVersion"])),
         "capabilities": _CAPABILITIES,
         "serverInfo": _INFO,
         "instructions": INSTRUCTIONS,
     }
 
 
-async def _ping(request: McpRequest, caller: McpCaller) -> Json:
+async def _ping(request: protocol.McpRequest, caller: McpCaller) -> Json:
     return {}
 
 
-async def _list_resources(request: McpRequest, caller: McpCaller) -> Json:
+async def _list_resources(request: protocol.McpRequest, caller: McpCaller) -> Json:
     return _completed(request, await resources.list_resources(caller.notes, request), fresh=0)
 
 
-async def _read_resource(request: McpRequest, caller: McpCaller) -> Json:
+async def _read_resource(request: protocol.McpRequest, caller: McpCaller) -> Json:
     return _completed(request, await resources.read_resource(caller.notes, request), fresh=0)
 
 
-async def _complete(request: McpRequest, caller: McpCaller) -> Json:
+async def _complete(request: protocol.McpRequest, caller: McpCaller) -> Json:
     result = await resources.complete(caller.notes, request)
     return {**result, **_MODERN_MEMBERS} if request.modern else result
 
 
-def _completed(request: McpRequest, result: Json, *, fresh: int) -> Json:
+def _completed(request: protocol.McpRequest, result: Json, *, fresh: int) -> Json:
     """Return ``result`` with what a modern revision adds to one that clients may keep."""
     if not request.modern:
         return result
     return {**result, **_MODERN_MEMBERS, "ttlMs": fresh, "cacheScope": "private"}
 
 
-def _check_no_cursor(request: McpRequest) -> None:
+def _check_no_cursor(request: protocol.McpRequest) -> None:
     if request.params.get("cursor") is not None:
-        raise invalid_params(request, "This list has one page: send no cursor.")
+        raise protocol.invalid_params(request, "This list has one page: send no cursor.")
 
 
 def _made(method: str, result: Json, *, modern: bool, scope: str) -> Json:

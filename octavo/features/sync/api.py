@@ -13,16 +13,8 @@ from pydantic import BaseModel, Field
 from octavo.access.workspaces import Access
 from octavo.features.sync.sql import folder_feed
 from octavo.features.usage.api import METERED, Metering, amount_of_texts
-from octavo.http import contract
+from octavo.http import contract, file_schemas
 from octavo.http.callers import caller_of
-from octavo.http.file_schemas import (
-    VERSIONS,
-    SyncProtocol,
-    UnsupportedProtocol,
-    WorkspacePath,
-    check_protocol,
-    feed_entry,
-)
 from octavo.model.files.confinement import Confinement
 from octavo.store import Store
 from octavo.store.queries.changesets import WorkspaceGone
@@ -31,7 +23,7 @@ from octavo.store.queries.files import StoredFile
 from octavo.store.queries.marks import CursorUnknown, cursor_of
 
 
-class SyncCursor(SyncProtocol):
+class SyncCursor(file_schemas.SyncProtocol):
     """The version of the sync protocol, and the mark of the position of the client's copy."""
 
     sync_mark: contract.Identifier | None = None
@@ -97,7 +89,7 @@ class SyncOperations:
     )
     async def get_sync_protocol(self, call: contract.Call) -> ProtocolReport:
         """Return the versions."""
-        return ProtocolReport(versions=list(VERSIONS))
+        return ProtocolReport(versions=list(file_schemas.VERSIONS))
 
     @contract.operation(
         id="getFeed",
@@ -110,13 +102,17 @@ class SyncOperations:
         "the server was taken back.",
         scope=READ,
         confinable=True,
-        problems=(NotFound, UnsupportedProtocol, CursorUnknown, *METERED),
+        problems=(NotFound, file_schemas.UnsupportedProtocol, CursorUnknown, *METERED),
     )
     async def get_feed(
-        self, call: contract.Call, path: WorkspacePath, query: FeedQuery, headers: SyncCursor
+        self,
+        call: contract.Call,
+        path: file_schemas.WorkspacePath,
+        query: FeedQuery,
+        headers: SyncCursor,
     ) -> FeedPage:
         """Return a page of the feed."""
-        check_protocol(headers)
+        file_schemas.check_protocol(headers)
         workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         texts = query.include == "text"
         if texts:
@@ -139,7 +135,9 @@ class SyncOperations:
             await self._metering.read(call, amount_of_texts(page.entries))
         return FeedPage(
             entries=tuple(
-                await contract.converted(page.entries, partial(feed_entry, text=page.texts))
+                await contract.converted(
+                    page.entries, partial(file_schemas.feed_entry, text=page.texts)
+                )
             ),
             next=page.following.position,
             next_mark=page.following.mark,
@@ -158,15 +156,18 @@ class SyncOperations:
         "mark, files}`.",
         scope=READ,
         confinable=True,
-        problems=(NotFound, UnsupportedProtocol, *METERED),
+        problems=(NotFound, file_schemas.UnsupportedProtocol, *METERED),
         media_types=(LINES,),
         time=3600,
     )
     async def get_snapshot(
-        self, call: contract.Call, path: WorkspacePath, headers: SyncProtocol
+        self,
+        call: contract.Call,
+        path: file_schemas.WorkspacePath,
+        headers: file_schemas.SyncProtocol,
     ) -> contract.Stream:
         """Return every live file."""
-        check_protocol(headers)
+        file_schemas.check_protocol(headers)
         workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         await self._metering.admit(call)
         if await self._metering.limited(call):
@@ -211,7 +212,7 @@ class SyncOperations:
 
 
 def _whole_line(stored: StoredFile) -> bytes:
-    return _line(feed_entry(stored, text=True))
+    return _line(file_schemas.feed_entry(stored, text=True))
 
 
 def _size(stored: StoredFile) -> int:

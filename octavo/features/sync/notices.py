@@ -10,14 +10,8 @@ from antechamber.network_prefix import network_prefix
 from antechamber.websocket import Frame, ServerWebSocket, WebSockets
 from antechamber.websocket.serving import SharedTimer
 from attrs import define
+from octavo_rules import problems
 from octavo_rules.identity import READ, WorkspaceId
-from octavo_rules.problems import (
-    InsufficientScope,
-    InternalError,
-    InvalidRequest,
-    Problem,
-    WrongOrigin,
-)
 
 from octavo.access.caller import Caller
 from octavo.actors.notice_hub import NoticeHub
@@ -38,7 +32,7 @@ PATH = "/api/sync/notices"
 _MAX_INLINE = 10
 
 
-class NoticesUnavailable(Problem):
+class NoticesUnavailable(problems.Problem):
     """The stream cannot be opened here."""
 
     status, code = 503, "notices_unavailable"
@@ -116,11 +110,11 @@ class NoticeOperations:
             "sec-websocket-accept": "The proof that the server has read the key of the handshake.",
             "sec-websocket-protocol": "The subprotocol of the stream.",
         },
-        problems=(WrongOrigin, NoticesUnavailable),
+        problems=(problems.WrongOrigin, NoticesUnavailable),
     )
     async def open_sync_notices(self, call: contract.Call, headers: NoticeHeaders) -> None:
         """Refuse requests that are not WebSocket handshakes."""
-        raise InvalidRequest("This is a WebSocket: send the headers of its handshake.")
+        raise problems.InvalidRequest("This is a WebSocket: send the headers of its handshake.")
 
 
 @define(eq=False)
@@ -155,12 +149,12 @@ class NoticeSocket:
             extension, caller_state = await self._admit(context)
             self._open(extension, caller_state, context)
             opened = True
-        except Problem as problem:
+        except problems.Problem as problem:
             context.refused(problem.code)
             refusal = contract.prepared_problem(problem, context.request_id, self._public_url)
             await context.writer.send(refusal)
         except Exception:
-            context.refused(InternalError.code)
+            context.refused(problems.InternalError.code)
             raise
         finally:
             if not opened:
@@ -168,7 +162,7 @@ class NoticeSocket:
 
     async def _admit(self, context: contract.RequestContext) -> tuple[Extension, StreamCaller]:
         if not context.accepted:
-            raise InvalidRequest(REQUEST_ID_RULE)
+            raise problems.InvalidRequest(REQUEST_ID_RULE)
         contract.require_no_query(context.scope["query_string"])
         extension = extension_of(context.scope)
         if extension is None:
@@ -181,10 +175,10 @@ class NoticeSocket:
             caller = await self._authenticator.identify(headers, changes=True)
         working_for.set(caller.name)
         if caller.scopes is not None and READ not in caller.scopes:
-            raise InsufficientScope(READ)
+            raise problems.InsufficientScope(READ)
         if self._subprotocol not in context.scope["subprotocols"]:
             message = f"Request the subprotocol {self._subprotocol}."
-            raise InvalidRequest(errors=[("/headers/sec-websocket-protocol", message)])
+            raise problems.InvalidRequest(errors=[("/headers/sec-websocket-protocol", message)])
 
         async def workspace_access(
             workspace_ids: Sequence[WorkspaceId],
@@ -199,7 +193,7 @@ class NoticeSocket:
         async def still_valid() -> bool:
             try:
                 again = await self._authenticator.identify(headers, changes=True)
-            except Problem:
+            except problems.Problem:
                 return False
             return again.account_id == caller.account_id
 
@@ -216,7 +210,7 @@ class NoticeSocket:
             try:
                 await self._serve(stream, caller_state, stopping=stopping)
             except Exception:
-                failure = InternalError.code
+                failure = problems.InternalError.code
                 raise
             finally:
                 lasted = record.duration + trio.current_time() - began

@@ -20,13 +20,7 @@ from antechamber.error_boundary import only
 from antechamber.network_prefix import network_prefix
 from antechamber.rejection import ClientGone
 from greenroom import unwrap
-from octavo_rules.problems import (
-    InternalError,
-    InvalidRequest,
-    MethodNotAllowed,
-    NotFound,
-    Problem,
-)
+from octavo_rules import problems
 
 from octavo.http.contract.assembly import contract_of, served_operations_of
 from octavo.http.contract.bodies.body import ClientLeft
@@ -60,7 +54,7 @@ async def run_lifespan(receive: Receive, send: Send) -> None:
             return
 
 
-ProblemHtml = Callable[[Problem, str], bytes | None]
+ProblemHtml = Callable[[problems.Problem, str], bytes | None]
 """Returns the HTML of a page that shows a problem; None without one."""
 
 _REFUSED = "octavo.refused"
@@ -235,7 +229,7 @@ class Application:
             if not context.writer.begun:
                 await context.writer.send(self._refuse_late(context, problem, broken))
                 return
-            context.failure = InternalError.code if problem is None else problem.code
+            context.failure = problems.InternalError.code if problem is None else problem.code
             if problem is None or problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 raise
             # The caller has lost its access, or reached a limit: the server cuts the connection.
@@ -252,9 +246,9 @@ class Application:
         else:
             await run_lifespan(receive, send)
 
-    def _problem_of(self, broken: BrokenContent) -> Problem | None:
+    def _problem_of(self, broken: BrokenContent) -> problems.Problem | None:
         match unwrap(broken.__cause__ or broken):
-            case Problem() as problem:
+            case problems.Problem() as problem:
                 return problem
             case Exception() as error:
                 return self._failure_problem(error)
@@ -262,21 +256,21 @@ class Application:
                 return None
 
     def _refuse_late(
-        self, context: RequestContext, problem: Problem | None, broken: BrokenContent
+        self, context: RequestContext, problem: problems.Problem | None, broken: BrokenContent
     ) -> PreparedResponse:
         if problem is None:
             _LOGGER.error("request %s failed", context.request_id, exc_info=broken)
-            problem = InternalError()
+            problem = problems.InternalError()
         return self._refuse(context, problem)
 
     def _refusal(self, context: RequestContext, error: Exception) -> PreparedResponse | None:
         """Return the response to send after ``error``; None when the client is gone."""
-        if isinstance(error, Problem):
+        if isinstance(error, problems.Problem):
             return self._refuse(context, error)
         if isinstance(error, ClientLeft):
             return None
         _LOGGER.error("request %s failed", context.request_id, exc_info=error)
-        return self._refuse(context, InternalError())
+        return self._refuse(context, problems.InternalError())
 
     def _route(
         self, context: RequestContext
@@ -293,15 +287,15 @@ class Application:
                 context.errors = _any_of(resource).operation.errors
             elif absent is not None:
                 context.errors = absent.errors
-            raise InvalidRequest(REQUEST_ID_RULE)
+            raise problems.InvalidRequest(REQUEST_ID_RULE)
         if absent is not None:
             context.errors = absent.errors
-            raise NotFound(absent.detail)
+            raise problems.NotFound(absent.detail)
         if resource is None:
             path = scope["path"]
             api_only = _is_api(path) and path not in self._fallback_below_api
             if self._fallback is None or api_only:
-                raise NotFound(_NOTHING)
+                raise problems.NotFound(_NOTHING)
             return None
         endpoint = resource.methods.get(context.method)
         if endpoint is None:
@@ -315,7 +309,9 @@ class Application:
         if context.method == "OPTIONS":
             return options_response(resource.allow)
         allow = (b"allow", resource.allow)
-        raise MethodNotAllowed(f"This path accepts {resource.allow.decode()}.", headers=[allow])
+        raise problems.MethodNotAllowed(
+            f"This path accepts {resource.allow.decode()}.", headers=[allow]
+        )
 
     async def _forward(self, context: RequestContext) -> None:
         """Let the fallback respond."""
@@ -362,13 +358,17 @@ class Application:
             await handler(scope, receive, send)
             return
         context = RequestContext(scope, receive, send, self._new_id, self._memory, WEBSOCKET_EVENTS)
-        problem = NotFound(_NOTHING) if context.accepted else InvalidRequest(REQUEST_ID_RULE)
+        problem = (
+            problems.NotFound(_NOTHING)
+            if context.accepted
+            else problems.InvalidRequest(REQUEST_ID_RULE)
+        )
         try:
             await context.writer.send(self._refuse(context, problem))
         finally:
             self._log_request(context.record())
 
-    def _refuse(self, context: RequestContext, problem: Problem) -> PreparedResponse:
+    def _refuse(self, context: RequestContext, problem: problems.Problem) -> PreparedResponse:
         context.refused(problem.code)
         call = context.call
         if context.errors is not None:
@@ -401,12 +401,12 @@ def _raw_path(scope: Scope) -> bytes:
 
 def _goes_to_server(context: RequestContext, error: Exception) -> bool:
     """Return whether ``error`` ends the connection, or the test; the record gets its code."""
-    if isinstance(error, Problem | ClientLeft):
+    if isinstance(error, problems.Problem | ClientLeft):
         return False
     if isinstance(error, UndeclaredResponseError):
         return True
     if context.writer.begun and not only(error, ClientGone):
-        context.failure = InternalError.code
+        context.failure = problems.InternalError.code
     return context.writer.begun
 
 

@@ -18,14 +18,7 @@ from typing import Protocol, cast
 
 import trio
 from antechamber.asgi import Scope, extension_of
-from octavo_rules.problems import (
-    BodyTooLarge,
-    ConsentRequired,
-    Forbidden,
-    NotSignedIn,
-    Problem,
-    WrongOrigin,
-)
+from octavo_rules import problems
 from pydantic_core import to_json
 from quart import Response, g, request
 from quart.wrappers.response import DataBody
@@ -125,7 +118,7 @@ class Visitor:
     def account(self) -> AccountSchema:
         """The account of the person. Raises `NotSignedIn` without one."""
         if self.signed_in is None:
-            raise NotSignedIn
+            raise problems.NotSignedIn
         return self.signed_in
 
     @property
@@ -208,7 +201,7 @@ class PageRegistry:
             async def serve(**values: str) -> Response:
                 visitor = self._visitor(audience)
                 if not before_consent and audience is not Audience.ANYBODY and visitor.consent_due:
-                    raise ConsentRequired
+                    raise problems.ConsentRequired
                 return await handler(visitor, **values)
 
             self._app.add_url_rule(path, f"GET {path}", serve, methods=["GET"])
@@ -244,17 +237,17 @@ class PageRegistry:
                 large = body.is_large and await self._may_be_large(writes, values, stamped=stamped)
                 try:
                     form = await body.read(reservation(), large=large)
-                except BodyTooLarge:
+                except problems.BodyTooLarge:
                     longest = _LONGEST if large else _LONGER if stamped else _SMALL
-                    raise BodyTooLarge(longest) from None
+                    raise problems.BodyTooLarge(longest) from None
                 if not keeps_text or not form.fields.get(TEXT):
                     return await checked(form, values)
                 following = request.full_path.rstrip("?")
                 try:
                     return await checked(form, values)
-                except NotSignedIn:
+                except problems.NotSignedIn:
                     return await sign_in_again(fields_to_keep(form), following)
-                except Problem as problem:
+                except problems.Problem as problem:
                     return await not_saved(fields_to_keep(form), following, form_token(), problem)
 
             async def checked(form: Form, values: Mapping[str, str]) -> Response:
@@ -286,7 +279,7 @@ class PageRegistry:
         if writes is not None and workspace is not None:
             try:
                 await writes(self._visitor(Audience.ACCOUNT), workspace)
-            except Problem:
+            except problems.Problem:
                 if not stamped:
                     raise
             else:
@@ -348,7 +341,7 @@ class PageRegistry:
                 return await answer(body, values)
             except contract.ClientLeft:
                 raise FormUnreadable("The form did not arrive completely.") from None
-            except Problem as problem:
+            except problems.Problem as problem:
                 # A refused form needs no memory while the rest of it is read; what refused it, and
                 # the errors that led to it, would keep what has arrived.
                 problem.__context__ = None
@@ -374,7 +367,7 @@ class PageRegistry:
         """Raise `WrongOrigin` unless a page of this installation sent the form."""
         origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
         if origin != self._public_url or site not in (None, "same-origin"):
-            raise WrongOrigin(
+            raise problems.WrongOrigin(
                 f"This installation is used at {self._public_url}, and the form comes from another "
                 "address. Open the page there, and fill in the form again."
             )
@@ -393,16 +386,16 @@ class PageRegistry:
         """Return the visitor. Raises the problem of those whom the page is not for."""
         account: AccountSchema | None = g.get("account")
         if audience is not Audience.ANYBODY:
-            failure: Problem | None = g.get("failure")
+            failure: problems.Problem | None = g.get("failure")
             if failure is not None:
                 try:
                     raise failure
                 finally:
                     del failure
             if account is None:
-                raise NotSignedIn
+                raise problems.NotSignedIn
         if audience is Audience.ADMINISTRATOR and account and account.role != "administrator":
-            raise Forbidden("This page is for administrators of the installation.")
+            raise problems.Forbidden("This page is for administrators of the installation.")
         return Visitor(self._api(), form.fields, request.args.to_dict(), account, form.files)
 
     def _api(self) -> contract.Api:
@@ -429,13 +422,13 @@ class PageRegistry:
         try:
             g.account = await self._api().get(AccountSchema, "/api/account")
             reservation().holder = g.account.id
-        except NotSignedIn:
+        except problems.NotSignedIn:
             return
-        except Problem as problem:
+        except problems.Problem as problem:
             g.failure = problem
             return
         # On a full disk, forms have no stamps.
-        with suppress(Problem):
+        with suppress(problems.Problem):
             await self._stamps.load()
 
 

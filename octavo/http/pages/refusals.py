@@ -6,14 +6,7 @@ from typing import cast
 
 from antechamber.asgi import Scope
 from antechamber.rejection import MEDIA_TYPE, problem_document
-from octavo_rules.problems import (
-    BodyTooLarge,
-    InternalError,
-    InvalidRequest,
-    MethodNotAllowed,
-    NotFound,
-    Problem,
-)
+from octavo_rules import problems
 from octavo_rules.schemas import Workspace
 from quart import Response, g, request
 from werkzeug.exceptions import HTTPException
@@ -40,7 +33,7 @@ _OF_WORKSPACE = re.compile(f"{HOME}/([0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-
 _WITH_A_WAY_BACK = frozenset({403, 404, 410})
 
 
-def as_problem(error: HTTPException) -> Problem:
+def as_problem(error: HTTPException) -> problems.Problem:
     """Return the problem for ``error`` of Quart.
 
     A status without a problem of its own becomes 400 or 500, by its class.
@@ -48,14 +41,20 @@ def as_problem(error: HTTPException) -> Problem:
     status = error.code or HTTPStatus.INTERNAL_SERVER_ERROR
     if isinstance(error, NotOfThisMethod):
         allow = ", ".join(sorted(error.valid_methods or ()))
-        return MethodNotAllowed(f"This path accepts {allow}.", headers=[(b"allow", allow.encode())])
+        return problems.MethodNotAllowed(
+            f"This path accepts {allow}.", headers=[(b"allow", allow.encode())]
+        )
     if status == HTTPStatus.NOT_FOUND:
-        return NotFound("There is no page at this address.")
-    otherwise = InvalidRequest if status < HTTPStatus.INTERNAL_SERVER_ERROR else InternalError
+        return problems.NotFound("There is no page at this address.")
+    otherwise = (
+        problems.InvalidRequest
+        if status < HTTPStatus.INTERNAL_SERVER_ERROR
+        else problems.InternalError
+    )
     return _BY_STATUS.get(status, otherwise)()
 
 
-async def _workspace(problem: Problem, perform: contract.Perform) -> Workspace | None:
+async def _workspace(problem: problems.Problem, perform: contract.Perform) -> Workspace | None:
     """Return the workspace to whose pages the address of the request belongs."""
     found = _OF_WORKSPACE.match(request.path)
     if found is None or g.get("account") is None or problem.status not in _WITH_A_WAY_BACK:
@@ -65,11 +64,13 @@ async def _workspace(problem: Problem, perform: contract.Perform) -> Workspace |
     api = contract.Api(perform, scope, request.headers.get("x-request-id", ""), of_page=True)
     try:
         return await api.get(Workspace, f"{LIST}/{found[1]}")
-    except Problem:
+    except problems.Problem:
         return None
 
 
-async def refusal(problem: Problem, public_url: str, perform: contract.Perform) -> Response:
+async def refusal(
+    problem: problems.Problem, public_url: str, perform: contract.Perform
+) -> Response:
     """Return the response for ``problem``, in the form that the client of the request prefers.
 
     The code of the problem is included in the log line of the request. A page below those of a
@@ -100,7 +101,7 @@ async def refusal(problem: Problem, public_url: str, perform: contract.Perform) 
             detail=problem.advice or problem.detail,
             unread=isinstance(problem, FormUnreadable),
             workspace=await _workspace(problem, perform),
-            page=page_of_form() if is_form and problem.code != BodyTooLarge.code else "/",
+            page=page_of_form() if is_form and problem.code != problems.BodyTooLarge.code else "/",
             request_id=request_id,
         )
     for name, value in problem.headers:

@@ -11,17 +11,8 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import MISSING
 
 from octavo.access.workspaces import Access
+from octavo.features.files.api import files
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter, expected_heads
-from octavo.features.files.api.files import (
-    COMMON_PROBLEMS,
-    ETAG,
-    HEAD_PROBLEMS,
-    PATH_PROBLEMS,
-    UNASSIGNED,
-    IfMatch,
-    RevisionTexts,
-    changed,
-)
 from octavo.features.images import sql as uploads
 from octavo.features.images.sql import UploaderGone
 from octavo.features.images.uploading import ImageUploads
@@ -136,7 +127,7 @@ class AttachmentOperations:
     _submitter: ChangesetSubmitter
     _uploads: ImageUploads
     _images: UploadedImages
-    _texts: RevisionTexts
+    _texts: files.RevisionTexts
 
     @contract.operation(
         id="uploadAttachment",
@@ -206,22 +197,26 @@ class AttachmentOperations:
         description="To replace the image of an existing file, give its fileId, and its head in "
         "if-match. An upload can be attached once; 404 means that it has expired or was attached.",
         scope=WRITE,
-        headers=ETAG,
+        headers=files.ETAG,
         problems=(
-            *COMMON_PROBLEMS,
-            *PATH_PROBLEMS,
-            *HEAD_PROBLEMS,
+            *files.COMMON_PROBLEMS,
+            *files.PATH_PROBLEMS,
+            *files.HEAD_PROBLEMS,
             InvalidContent,
             MutationReused,
         ),
         body=contract.json_body(FinalizeAttachmentInput, limit=_SHORT_BODY),
     )
     async def finalize_attachment(
-        self, call: contract.Call, path: ObjectPath, headers: IfMatch, body: FinalizeAttachmentInput
+        self,
+        call: contract.Call,
+        path: ObjectPath,
+        headers: files.IfMatch,
+        body: FinalizeAttachmentInput,
     ) -> contract.Reply[FileChange]:
         """Attach an image."""
         workspace_id, object_id = path.workspace_id, path.object_id
-        chosen = UNASSIGNED if body.file_id is MISSING else FileId(body.file_id)
+        chosen = files.UNASSIGNED if body.file_id is MISSING else FileId(body.file_id)
         heads = None if headers.if_match is None else expected_heads(headers.if_match)
         requested = AttachImage(chosen, body.path, unknown_image(object_id), heads)
         try:
@@ -232,13 +227,13 @@ class AttachmentOperations:
             )
             if before is None:
                 raise
-            return changed(before)
+            return files.changed(before)
         file_id = chosen or FileId(self._submitter.new_id())
         attach = AttachImage(file_id, body.path, found[object_id], heads)
         receipt = await self._submitter.push(
             call, workspace_id, (attach,), body.mutation_id, requested=(requested,)
         )
-        return changed(receipt)
+        return files.changed(receipt)
 
 
 async def _declared_digest(part: contract.Part) -> Digest:

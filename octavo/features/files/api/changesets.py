@@ -11,43 +11,12 @@ from octavo_rules.schemas import ChangesetResult
 from pydantic import FailFast, Field, field_validator
 from pydantic_core import MISSING
 
+from octavo.features.files.api import files
 from octavo.features.files.api.attachments import UploadedImages, unknown_image
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter, visible_receipt
-from octavo.features.files.api.files import (
-    COMMON_PROBLEMS,
-    DOCUMENT_PROBLEMS,
-    HEAD_PROBLEMS,
-    LINKS_WITHOUT_PATH,
-    LONG,
-    LONGEST_CHANGE,
-    PATH_PROBLEMS,
-    TEXT_PROBLEMS,
-    EarlierText,
-    NoteTexts,
-    RevisionTexts,
-    text_of,
-)
-from octavo.http import contract
+from octavo.http import contract, file_schemas
 from octavo.http.callers import caller_of
-from octavo.http.file_schemas import (
-    MarkdownText,
-    PathText,
-    SyncProtocol,
-    UnsupportedProtocol,
-    WorkspacePath,
-    changeset_result,
-    check_protocol,
-)
-from octavo.model.files.changeset import (
-    MAX_OPERATIONS,
-    AttachImage,
-    ChangeOperation,
-    CreateFile,
-    DeleteFile,
-    RestoreFile,
-    UpdateFile,
-    first_repeated,
-)
+from octavo.model.files import changeset
 from octavo.model.files.image import ObjectId, UploadedImage, UploadMissing
 from octavo.model.refusal import FileExists, FileLive, FilePurged, MutationReused, TooManyFiles
 from octavo.store import Store
@@ -68,16 +37,16 @@ class CreateOperation(_Single):
     """Create a note."""
 
     op: Literal["create"]
-    path: PathText
-    text: MarkdownText
+    path: file_schemas.PathText
+    text: file_schemas.MarkdownText
 
 
 class UpdateOperation(_Guarded):
     """Change the text of a file, its path, or both."""
 
     op: Literal["update"]
-    text: MarkdownText | MISSING = MISSING
-    path: PathText | MISSING = MISSING
+    text: file_schemas.MarkdownText | MISSING = MISSING
+    path: file_schemas.PathText | MISSING = MISSING
     rewrite_links: bool = False
     """With a path: also update all links to the file, and the file's own links, in the same
     changeset, so that they keep their targets. The changed notes follow the operations in the
@@ -105,7 +74,7 @@ class RestoreOperation(_Guarded):
     """Restore a deleted file, or an earlier text."""
 
     op: Literal["restore"]
-    path: PathText | MISSING = MISSING
+    path: file_schemas.PathText | MISSING = MISSING
     rewrite_links: bool = False
     """With a path: also update the links of a note, so that they keep their targets."""
     revision_id: contract.Identifier | MISSING = MISSING
@@ -118,7 +87,7 @@ class AttachOperation(_Single):
     op: Literal["attach"]
     object_id: contract.Identifier
     """The upload, which can be attached once."""
-    path: PathText
+    path: file_schemas.PathText
     """Below attachments/, with an ending of the type of the image."""
     if_match: contract.Identifier | MISSING = MISSING
     """The id of the head revision that the client knows, of an existing file."""
@@ -149,7 +118,7 @@ class ChangesetInput(contract.Model):
     """Makes the changeset repeatable: sent again, it has one effect and the same response."""
     operations: Annotated[
         list[AnyOperation],
-        Field(min_length=1, json_schema_extra={"maxItems": MAX_OPERATIONS}),
+        Field(min_length=1, json_schema_extra={"maxItems": changeset.MAX_OPERATIONS}),
         FailFast(),
     ]
     """At most 500, each on a different file. They are validated against the resulting tree."""
@@ -158,14 +127,15 @@ class ChangesetInput(contract.Model):
     @classmethod
     def _check_count(cls, given: object) -> object:
         # Checked before the operations are parsed, which would take long for many.
-        if isinstance(given, list) and len(given) > MAX_OPERATIONS:
+        if isinstance(given, list) and len(given) > changeset.MAX_OPERATIONS:
             raise TooManyFiles(
-                f"The changeset has {len(given)} operations: at most {MAX_OPERATIONS} are allowed."
+                f"The changeset has {len(given)} operations: "
+                f"at most {changeset.MAX_OPERATIONS} are allowed."
             )
         return given
 
 
-class MutationPath(WorkspacePath):
+class MutationPath(file_schemas.WorkspacePath):
     """A changeset of a workspace."""
 
     mutation_id: Annotated[MutationId, contract.IN_PATH]
@@ -177,9 +147,9 @@ class ChangesetOperations:
     def __init__(self, submitter: ChangesetSubmitter, store: Store, images: UploadedImages) -> None:
         self._submitter = submitter
         self._store = store
-        self._texts = RevisionTexts(store, submitter.access)
+        self._texts = files.RevisionTexts(store, submitter.access)
         self._images = images
-        self._written = NoteTexts()
+        self._written = files.NoteTexts()
 
     @contract.operation(
         id="pushChangeset",
@@ -190,24 +160,28 @@ class ChangesetOperations:
         scope=WRITE,
         confinable=True,
         problems=(
-            *COMMON_PROBLEMS,
-            *PATH_PROBLEMS,
-            *HEAD_PROBLEMS,
-            *TEXT_PROBLEMS,
-            *DOCUMENT_PROBLEMS,
+            *files.COMMON_PROBLEMS,
+            *files.PATH_PROBLEMS,
+            *files.HEAD_PROBLEMS,
+            *files.TEXT_PROBLEMS,
+            *files.DOCUMENT_PROBLEMS,
             FileExists,
             FileLive,
             MutationReused,
             TooManyFiles,
-            UnsupportedProtocol,
+            file_schemas.UnsupportedProtocol,
         ),
-        body=contract.json_body(ChangesetInput, limit=LONGEST_CHANGE),
+        body=contract.json_body(ChangesetInput, limit=files.LONGEST_CHANGE),
     )
     async def push_changeset(
-        self, call: contract.Call, path: WorkspacePath, headers: SyncProtocol, body: ChangesetInput
+        self,
+        call: contract.Call,
+        path: file_schemas.WorkspacePath,
+        headers: file_schemas.SyncProtocol,
+        body: ChangesetInput,
     ) -> ChangesetResult:
         """Push a changeset."""
-        check_protocol(headers)
+        file_schemas.check_protocol(headers)
         if caller_of(call).limits is not None and any(
             isinstance(each, PurgeOperation) for each in body.operations
         ):
@@ -218,7 +192,7 @@ class ChangesetOperations:
             if isinstance(each, UpdateOperation) and each.text is MISSING and each.path is MISSING
         ]
         idle += [
-            (f"/operations/{index}/rewriteLinks", LINKS_WITHOUT_PATH)
+            (f"/operations/{index}/rewriteLinks", files.LINKS_WITHOUT_PATH)
             for index, each in enumerate(body.operations)
             if isinstance(each, UpdateOperation | RestoreOperation)
             and each.rewrite_links
@@ -247,26 +221,26 @@ class ChangesetOperations:
             )
             if before is None:
                 raise
-            return await changeset_result(before)
+            return await file_schemas.changeset_result(before)
         operations = await self._operations(body, texts, images)
-        repeated = first_repeated(operations)
+        repeated = changeset.first_repeated(operations)
         if repeated is not None:
             message = "Another operation of this changeset is on the same file: combine them."
             raise InvalidRequest(errors=[(f"/operations/{repeated}/fileId", message)])
         receipt = await self._submitter.push(call, path.workspace_id, operations, body.mutation_id)
-        return await changeset_result(receipt)
+        return await file_schemas.changeset_result(receipt)
 
     async def _operations(
         self,
         body: ChangesetInput,
-        texts: Mapping[FileId, EarlierText],
+        texts: Mapping[FileId, files.EarlierText],
         images: Mapping[ObjectId, UploadedImage],
-    ) -> tuple[ChangeOperation, ...]:
-        def make(given: AnyOperation) -> ChangeOperation:
+    ) -> tuple[changeset.ChangeOperation, ...]:
+        def make(given: AnyOperation) -> changeset.ChangeOperation:
             return _operation(given, texts, images)
 
         longest = max(map(_size, body.operations), default=0)
-        if longest <= LONG:
+        if longest <= files.LONG:
             return tuple(await contract.converted(body.operations, make, _size))
         return await self._written.run(lambda: tuple(map(make, body.operations)), longest)
 
@@ -294,7 +268,7 @@ class ChangesetOperations:
             paths = await self._store.read(head_paths(workspace_id, file_ids))
             seen = [o for o in receipt.outcomes if within.covers(paths.get(o.head.file_id, ""))]
             receipt = visible_receipt(call, replace(receipt, outcomes=tuple(seen)))
-        return await changeset_result(receipt)
+        return await file_schemas.changeset_result(receipt)
 
 
 def _size(given: AnyOperation) -> int:
@@ -304,25 +278,27 @@ def _size(given: AnyOperation) -> int:
 
 def _operation(
     given: AnyOperation,
-    texts: Mapping[FileId, EarlierText],
+    texts: Mapping[FileId, files.EarlierText],
     images: Mapping[ObjectId, UploadedImage],
-) -> ChangeOperation:
+) -> changeset.ChangeOperation:
     file_id = FileId(given.file_id)
     match given:
         case CreateOperation():
-            return CreateFile(file_id, given.path, text_of(given.text, file_id))
+            return changeset.CreateFile(file_id, given.path, files.text_of(given.text, file_id))
         case UpdateOperation():
-            text = None if given.text is MISSING else text_of(given.text, file_id)
+            text = None if given.text is MISSING else files.text_of(given.text, file_id)
             path = None if given.path is MISSING else given.path
-            return UpdateFile(file_id, frozenset({given.if_match}), text, path, given.rewrite_links)
+            return changeset.UpdateFile(
+                file_id, frozenset({given.if_match}), text, path, given.rewrite_links
+            )
         case SaveOperation():
             return SaveNote(file_id, Epoch(given.epoch), given.update)
         case DeleteOperation():
-            return DeleteFile(file_id, frozenset({given.if_match}))
+            return changeset.DeleteFile(file_id, frozenset({given.if_match}))
         case RestoreOperation():
             path = None if given.path is MISSING else given.path
             revision_id = None if given.revision_id is MISSING else RevisionId(given.revision_id)
-            restore = RestoreFile(
+            restore = changeset.RestoreFile(
                 file_id,
                 frozenset({given.if_match}),
                 path,
@@ -335,7 +311,7 @@ def _operation(
             object_id = ObjectId(given.object_id)
             image = images.get(object_id) or unknown_image(object_id)
             expected = None if given.if_match is MISSING else frozenset({given.if_match})
-            return AttachImage(file_id, given.path, image, expected)
+            return changeset.AttachImage(file_id, given.path, image, expected)
         case PurgeOperation():
             return PurgeFile(file_id)
         case _:

@@ -5,20 +5,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated, NamedTuple, TypeVar
 
+from octavo_rules import problems
 from octavo_rules.changes import PurgeFile
 from octavo_rules.content import NoteText, note_text
 from octavo_rules.identity import WRITE, FileId, MutationId, RevisionId, WorkspaceId
-from octavo_rules.problems import (
-    DocumentDependencyMissing,
-    DocumentMalformed,
-    DocumentTooLarge,
-    DocumentUnsupported,
-    EpochMismatch,
-    InvalidContent,
-    InvalidRequest,
-    NotFound,
-    Problem,
-)
 from octavo_rules.schemas import FileChange
 from pydantic_core import MISSING
 
@@ -29,39 +19,13 @@ from octavo.features.files.api.changeset_submission import (
     visible_receipt,
 )
 from octavo.features.usage.api import memory_of
-from octavo.http import contract
+from octavo.http import contract, file_schemas
 from octavo.http.callers import caller_of
-from octavo.http.file_schemas import (
-    ExpectedHead,
-    MarkdownText,
-    PathText,
-    WorkspacePath,
-    file_change,
-)
 from octavo.http.refusals import WorkspaceBusy
+from octavo.model import refusal
 from octavo.model.etag import entity_tag
-from octavo.model.files.changeset import (
-    ChangeOperation,
-    CreateFile,
-    DeleteFile,
-    RestoreFile,
-    UpdateFile,
-    fingerprint,
-)
+from octavo.model.files import changeset
 from octavo.model.files.plan import Receipt
-from octavo.model.refusal import (
-    FileExists,
-    FileLive,
-    FilePurged,
-    HeadMoved,
-    HeadNotNamed,
-    InvalidGraph,
-    InvalidPath,
-    MutationReused,
-    PathConflict,
-    TooManyFiles,
-    UnrenderableNote,
-)
 from octavo.model.usage import StorageLimitReached
 from octavo.render.limits import check_renderable
 from octavo.store import Store
@@ -104,7 +68,7 @@ def text_of(text: str, file_id: FileId | None = None) -> NoteText:
     try:
         check_renderable(text)
         return note_text(text)
-    except Problem as refusal:
+    except problems.Problem as refusal:
         refusal.file_id = file_id
         raise
 
@@ -127,7 +91,7 @@ class RevisionTexts(NamedTuple):
         call: contract.Call,
         workspace_id: WorkspaceId,
         mutation_id: str | MISSING,
-        operations: Sequence[ChangeOperation],
+        operations: Sequence[changeset.ChangeOperation],
     ) -> Receipt | None:
         """Return the receipt of a change that is repeated after its texts were erased.
 
@@ -137,8 +101,8 @@ class RevisionTexts(NamedTuple):
             return None
         mutation = MutationId(mutation_id)
         found = (await self.store.read(receipts(workspace_id, [mutation]))).get(mutation)
-        if found is not None and found.fingerprint != fingerprint(operations):
-            raise MutationReused
+        if found is not None and found.fingerprint != changeset.fingerprint(operations):
+            raise refusal.MutationReused
         return None if found is None else visible_receipt(call, found)
 
     async def contents(
@@ -170,9 +134,9 @@ class RevisionTexts(NamedTuple):
             head = await self.store.read(files.file(workspace_id, file_id, longest=0))
             # Within a folder, a purged file is not visible.
             if head is not None and head.revision.state == "purged" and within is None:
-                raise FilePurged
+                raise refusal.FilePurged
             message = f"The file {file_id} has no such revision, or the revision has no text."
-            raise InvalidRequest(errors=[("/revisionId", message)])
+            raise problems.InvalidRequest(errors=[("/revisionId", message)])
         return texts
 
 
@@ -180,24 +144,28 @@ LONGEST_CHANGE = 8 * 1024 * 1024
 """Maximum size in bytes of a request body with text."""
 ETAG = {"etag": "The entity tag of the accepted head, for if-match."}
 _SHORT_BODY = 16_384
-COMMON_PROBLEMS: tuple[type[Problem], ...] = (NotFound, FilePurged, WorkspaceBusy)
+COMMON_PROBLEMS: tuple[type[problems.Problem], ...] = (
+    problems.NotFound,
+    refusal.FilePurged,
+    WorkspaceBusy,
+)
 # The problems of a path, of a text, of an expected head, and of an update of a document.
-PATH_PROBLEMS = (PathConflict, InvalidPath, InvalidGraph)
-TEXT_PROBLEMS = (InvalidContent, UnrenderableNote, StorageLimitReached)
-HEAD_PROBLEMS = (HeadMoved, HeadNotNamed)
+PATH_PROBLEMS = (refusal.PathConflict, refusal.InvalidPath, refusal.InvalidGraph)
+TEXT_PROBLEMS = (problems.InvalidContent, refusal.UnrenderableNote, StorageLimitReached)
+HEAD_PROBLEMS = (refusal.HeadMoved, refusal.HeadNotNamed)
 DOCUMENT_PROBLEMS = (
-    EpochMismatch,
-    DocumentMalformed,
-    DocumentDependencyMissing,
-    DocumentUnsupported,
-    DocumentTooLarge,
+    problems.EpochMismatch,
+    problems.DocumentMalformed,
+    problems.DocumentDependencyMissing,
+    problems.DocumentUnsupported,
+    problems.DocumentTooLarge,
 )
 LINKS_WITHOUT_PATH = "Links are rewritten when a file moves: give its path, too."
 UNASSIGNED = FileId("")
 """Placeholder for an id that the server chooses."""
 
 
-class FilePath(WorkspacePath):
+class FilePath(file_schemas.WorkspacePath):
     """A file of a workspace."""
 
     file_id: Annotated[FileId, contract.IN_PATH]
@@ -206,7 +174,7 @@ class FilePath(WorkspacePath):
 class IfMatch(contract.HeaderModel):
     """The precondition of the change."""
 
-    if_match: ExpectedHead | None = None
+    if_match: file_schemas.ExpectedHead | None = None
     """The entity tag of the head to be changed, or a list of tags; ``*`` is refused."""
 
 
@@ -215,9 +183,9 @@ class CreateFileInput(contract.Model):
 
     file_id: contract.ChosenIdentifier | MISSING = MISSING
     """An id chosen by the client; if omitted, the server generates one."""
-    path: PathText
+    path: file_schemas.PathText
     """The path of the note; it ends with ``.md``."""
-    text: MarkdownText
+    text: file_schemas.MarkdownText
     mutation_id: contract.Identifier | MISSING = MISSING
     """Makes the change repeatable: sent again, it has one effect and the same response."""
 
@@ -225,8 +193,8 @@ class CreateFileInput(contract.Model):
 class UpdateFileInput(contract.Model):
     """The new text, path, or both."""
 
-    text: MarkdownText | MISSING = MISSING
-    path: PathText | MISSING = MISSING
+    text: file_schemas.MarkdownText | MISSING = MISSING
+    path: file_schemas.PathText | MISSING = MISSING
     rewrite_links: bool = False
     """With a path: also update all links to the file, and the file's own links, so that they keep
     their targets. The feed contains the changed notes.
@@ -237,7 +205,7 @@ class UpdateFileInput(contract.Model):
 class RestoreFileInput(contract.Model):
     """How the file is restored."""
 
-    path: PathText | MISSING = MISSING
+    path: file_schemas.PathText | MISSING = MISSING
     """If omitted, its path before it was deleted."""
     rewrite_links: bool = False
     """With a path: also update the links of a note, so that they keep their targets."""
@@ -273,22 +241,24 @@ class FileOperations:
         problems=(
             *COMMON_PROBLEMS,
             *PATH_PROBLEMS,
-            FileExists,
-            MutationReused,
+            refusal.FileExists,
+            refusal.MutationReused,
             *TEXT_PROBLEMS,
         ),
-        body=contract.json_body(CreateFileInput, limit=LONGEST_CHANGE, too_large=DocumentTooLarge),
+        body=contract.json_body(
+            CreateFileInput, limit=LONGEST_CHANGE, too_large=problems.DocumentTooLarge
+        ),
     )
     async def create_file(
-        self, call: contract.Call, path: WorkspacePath, body: CreateFileInput
+        self, call: contract.Call, path: file_schemas.WorkspacePath, body: CreateFileInput
     ) -> contract.Reply[FileChange]:
         """Create a note."""
         content = await self._written.content(body.text)
         if body.file_id is not MISSING:
-            create = CreateFile(FileId(body.file_id), body.path, content)
+            create = changeset.CreateFile(FileId(body.file_id), body.path, content)
             return await self._push(call, path, create, body.mutation_id)
-        create = CreateFile(FileId(self._submitter.new_id()), body.path, content)
-        requested = CreateFile(UNASSIGNED, body.path, content)
+        create = changeset.CreateFile(FileId(self._submitter.new_id()), body.path, content)
+        requested = changeset.CreateFile(UNASSIGNED, body.path, content)
         return await self._push(call, path, create, body.mutation_id, requested)
 
     @contract.operation(
@@ -305,18 +275,20 @@ class FileOperations:
             *PATH_PROBLEMS,
             *HEAD_PROBLEMS,
             *TEXT_PROBLEMS,
-            MutationReused,
-            TooManyFiles,
+            refusal.MutationReused,
+            refusal.TooManyFiles,
         ),
-        body=contract.json_body(UpdateFileInput, limit=LONGEST_CHANGE, too_large=DocumentTooLarge),
+        body=contract.json_body(
+            UpdateFileInput, limit=LONGEST_CHANGE, too_large=problems.DocumentTooLarge
+        ),
     )
     async def update_file(
         self, call: contract.Call, path: FilePath, headers: IfMatch, body: UpdateFileInput
     ) -> contract.Reply[FileChange]:
         """Update a file."""
         if body.text is MISSING and body.path is MISSING:
-            raise InvalidRequest(errors=[("", "Give text, path, or both.")])
-        update = UpdateFile(
+            raise problems.InvalidRequest(errors=[("", "Give text, path, or both.")])
+        update = changeset.UpdateFile(
             path.file_id,
             expected_heads(headers.if_match),
             None if body.text is MISSING else await self._written.content(body.text),
@@ -324,7 +296,7 @@ class FileOperations:
             body.rewrite_links,
         )
         if body.rewrite_links and body.path is MISSING:
-            raise InvalidRequest(errors=[("/rewriteLinks", LINKS_WITHOUT_PATH)])
+            raise problems.InvalidRequest(errors=[("/rewriteLinks", LINKS_WITHOUT_PATH)])
         receipt = await self._submitter.push(call, path.workspace_id, (update,), body.mutation_id)
         return changed(receipt)
 
@@ -344,7 +316,7 @@ class FileOperations:
         self, call: contract.Call, path: FilePath, headers: IfMatch
     ) -> contract.Reply[FileChange]:
         """Delete a file."""
-        delete = DeleteFile(path.file_id, expected_heads(headers.if_match))
+        delete = changeset.DeleteFile(path.file_id, expected_heads(headers.if_match))
         return await self._push(call, path, delete, MISSING)
 
     @contract.operation(
@@ -362,8 +334,8 @@ class FileOperations:
             *PATH_PROBLEMS,
             *HEAD_PROBLEMS,
             *TEXT_PROBLEMS,
-            FileLive,
-            MutationReused,
+            refusal.FileLive,
+            refusal.MutationReused,
         ),
         body=contract.json_body(RestoreFileInput, limit=_SHORT_BODY),
     )
@@ -373,9 +345,9 @@ class FileOperations:
         """Restore a file; ``if-match`` names its head, which may be the one that deleted it."""
         file_id, heads = path.file_id, expected_heads(headers.if_match)
         if body.rewrite_links and body.path is MISSING:
-            raise InvalidRequest(errors=[("/rewriteLinks", LINKS_WITHOUT_PATH)])
+            raise problems.InvalidRequest(errors=[("/rewriteLinks", LINKS_WITHOUT_PATH)])
         target = None if body.path is MISSING else body.path
-        restore = RestoreFile(file_id, heads, target, rewrite_links=body.rewrite_links)
+        restore = changeset.RestoreFile(file_id, heads, target, rewrite_links=body.rewrite_links)
         if body.revision_id is MISSING:
             return await self._push(call, path, restore, body.mutation_id)
         workspace_id = path.workspace_id
@@ -383,7 +355,7 @@ class FileOperations:
         restore = replace(restore, revision_id=revision_id)
         try:
             texts = await self._texts.contents(call, workspace_id, {file_id: revision_id})
-        except (FilePurged, InvalidRequest):
+        except (refusal.FilePurged, problems.InvalidRequest):
             before = await self._texts.accepted_before(
                 call, workspace_id, body.mutation_id, (restore,)
             )
@@ -402,7 +374,7 @@ class FileOperations:
         description="The texts and paths of all its revisions are erased. The id cannot be used "
         "again.",
         headers=ETAG,
-        problems=(*COMMON_PROBLEMS, FileLive, MutationReused),
+        problems=(*COMMON_PROBLEMS, refusal.FileLive, refusal.MutationReused),
         body=contract.json_body(PurgeFileInput, limit=_SHORT_BODY),
     )
     async def purge_file(
@@ -414,10 +386,10 @@ class FileOperations:
     async def _push(
         self,
         call: contract.Call,
-        path: WorkspacePath,
-        change: ChangeOperation,
+        path: file_schemas.WorkspacePath,
+        change: changeset.ChangeOperation,
         mutation_id: str | MISSING,
-        requested: ChangeOperation | None = None,
+        requested: changeset.ChangeOperation | None = None,
     ) -> contract.Reply[FileChange]:
         receipt = await self._submitter.push(
             call,
@@ -436,4 +408,4 @@ def changed(receipt: Receipt) -> contract.Reply[FileChange]:
     """
     outcome = receipt.outcomes[0]
     tag = (b"etag", entity_tag(outcome.head.revision_id))
-    return contract.Reply(file_change(outcome), headers=(tag,))
+    return contract.Reply(file_schemas.file_change(outcome), headers=(tag,))

@@ -5,16 +5,9 @@ from functools import partial
 from sys import getsizeof
 from typing import Annotated, Literal, NamedTuple
 
+from octavo_rules import schemas
 from octavo_rules.identity import READ, FileId, Position, ProgramNumber, RevisionId, WorkspaceId
 from octavo_rules.problems import InvalidRequest, NotFound
-from octavo_rules.schemas import (
-    FileList,
-    ListedRevision,
-    ReadFiles,
-    RevisionClient,
-    RevisionList,
-    WorkspaceFile,
-)
 from pydantic import Field
 
 from octavo.actors.workspace.current_files import MAX_BYTES as MAX_CACHED_BYTES
@@ -33,17 +26,9 @@ from octavo.features.usage.api import (
     amount_of_texts,
     memory_of,
 )
-from octavo.http import contract
+from octavo.http import contract, file_schemas
 from octavo.http.blob_stream import IfNoneMatch
 from octavo.http.callers import caller_of
-from octavo.http.file_schemas import (
-    FolderPath,
-    WorkspacePath,
-    listed_file,
-    note_document,
-    revision_document,
-    workspace_file,
-)
 from octavo.http.refusals import WorkspaceBusy
 from octavo.model.etag import entity_tag
 from octavo.model.files.confinement import Confinement
@@ -74,7 +59,7 @@ class ContentQuery(contract.Model):
 class ListQuery(contract.PageQuery):
     """Which files are listed."""
 
-    prefix: FolderPath = ""
+    prefix: file_schemas.FolderPath = ""
     """The prefix of their paths."""
     state: Literal["live", "deleted"] = "live"
     order: Literal["path", "recent"] = "path"
@@ -85,7 +70,7 @@ class ListQuery(contract.PageQuery):
     """
 
 
-def without_new_round(page: FileList) -> FileList:
+def without_new_round(page: schemas.FileList) -> schemas.FileList:
     """Return a page of the order ``recent`` as the last one, if the next one begins at the top.
 
     People who follow the pages look for older changes.
@@ -126,7 +111,7 @@ class ReadFilesInput(contract.Model):
 class TextResponse(NamedTuple):
     """The response to a request for the text of a file, and the amount that is metered for it."""
 
-    reply: contract.Reply[WorkspaceFile]
+    reply: contract.Reply[schemas.WorkspaceFile]
     amount: Amount
 
 
@@ -142,7 +127,7 @@ def current_texts(
 
 
 def _text_response(workspace_id: WorkspaceId, stored: StoredFile, caches: bool) -> TextResponse:
-    file = workspace_file(workspace_id, stored)
+    file = file_schemas.workspace_file(workspace_id, stored)
     etag = (b"etag", entity_tag(stored.revision.revision_id))
     # Other responses are encoded when there is memory for them.
     encoded = contract.encoded_json(file) if caches else None
@@ -194,7 +179,7 @@ class ReadingOperations:
     )
     async def get_file(
         self, call: contract.Call, path: FilePath, query: ContentQuery, headers: IfNoneMatch
-    ) -> contract.Reply[WorkspaceFile] | contract.NotModified:
+    ) -> contract.Reply[schemas.WorkspaceFile] | contract.NotModified:
         """Return a file."""
         workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         await self._metering.admit(call)
@@ -249,8 +234,8 @@ class ReadingOperations:
         problems=(NotFound,),
     )
     async def list_files(
-        self, call: contract.Call, path: WorkspacePath, query: ListQuery
-    ) -> FileList:
+        self, call: contract.Call, path: file_schemas.WorkspacePath, query: ListQuery
+    ) -> schemas.FileList:
         """Return a page of files."""
         workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         if "\0" in query.prefix:
@@ -267,18 +252,18 @@ class ReadingOperations:
         page, following = contract.split_page(
             found, query.limit, lambda each: (each.path, each.file_id)
         )
-        items = await contract.converted(page, partial(listed_file, workspace_id))
-        return FileList(items=tuple(items), next=following)
+        items = await contract.converted(page, partial(file_schemas.listed_file, workspace_id))
+        return schemas.FileList(items=tuple(items), next=following)
 
     async def _recent(
         self, workspace_id: WorkspaceId, query: ListQuery, within: Confinement | None
-    ) -> FileList:
+    ) -> schemas.FileList:
         place = _place(query.after) or files.newest_above(0)
         script = files.recent(workspace_id, query.state, query.prefix, place, query.limit, within)
         page, following = await self._store.read_much(script)
-        items = await contract.converted(page, partial(listed_file, workspace_id))
+        items = await contract.converted(page, partial(file_schemas.listed_file, workspace_id))
         after = None if following is None else contract.cursor(*map(str, following))
-        return FileList(items=tuple(items), next=after)
+        return schemas.FileList(items=tuple(items), next=after)
 
     @contract.operation(
         id="listRevisions",
@@ -293,7 +278,7 @@ class ReadingOperations:
     )
     async def list_revisions(
         self, call: contract.Call, path: FilePath, query: contract.PageQuery
-    ) -> RevisionList:
+    ) -> schemas.RevisionList:
         """Return a page of revisions."""
         workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         after = contract.read_cursor(query.after, 1, numbers=(0,))
@@ -309,14 +294,14 @@ class ReadingOperations:
         numbers = [each.program for each in page if each.program is not None]
         programs = await self._store.read(programs_of(numbers)) if numbers else {}
         items = [
-            ListedRevision.model_construct(
-                **dict(revision_document(each)),
+            schemas.ListedRevision.model_construct(
+                **dict(file_schemas.revision_document(each)),
                 author_name=names.get(each.author),
                 client=revision_client(programs, each),
             )
             for each in page
         ]
-        return RevisionList(items=tuple(items), next=following)
+        return schemas.RevisionList(items=tuple(items), next=following)
 
     @contract.operation(
         id="getRevision",
@@ -328,7 +313,7 @@ class ReadingOperations:
         confinable=True,
         problems=(NotFound, FilePurged, *METERED),
     )
-    async def get_revision(self, call: contract.Call, path: RevisionPath) -> WorkspaceFile:
+    async def get_revision(self, call: contract.Call, path: RevisionPath) -> schemas.WorkspaceFile:
         """Return a revision with its text."""
         workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         await self._metering.admit(call)
@@ -342,7 +327,7 @@ class ReadingOperations:
         if not stored.revision.path:
             raise FilePurged
         await self._metering.read(call, amount_of_text(stored))
-        return workspace_file(workspace_id, stored)
+        return file_schemas.workspace_file(workspace_id, stored)
 
     @contract.operation(
         id="readFiles",
@@ -359,8 +344,8 @@ class ReadingOperations:
         reads=True,
     )
     async def read_files(
-        self, call: contract.Call, path: WorkspacePath, body: ReadFilesInput
-    ) -> ReadFiles:
+        self, call: contract.Call, path: file_schemas.WorkspacePath, body: ReadFilesInput
+    ) -> schemas.ReadFiles:
         """Return the files and revisions that exist."""
         workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         await self._metering.admit(call)
@@ -393,25 +378,25 @@ class ReadingOperations:
         items = await contract.converted(
             whole, partial(_whole, workspace_id), lambda each: amount_of_file(each).size
         )
-        items += [workspace_file(workspace_id, each) for each in revisions]
-        return ReadFiles(items=tuple(items), missing=tuple(missing))
+        items += [file_schemas.workspace_file(workspace_id, each) for each in revisions]
+        return schemas.ReadFiles(items=tuple(items), missing=tuple(missing))
 
 
 async def _reserve(call: contract.Call, size: int) -> None:
     await call.reserve(memory_of(size))
 
 
-def _whole(workspace_id: WorkspaceId, whole: files.WholeFile) -> WorkspaceFile:
-    document = None if whole.document is None else note_document(whole.document)
-    return workspace_file(workspace_id, whole.stored, document)
+def _whole(workspace_id: WorkspaceId, whole: files.WholeFile) -> schemas.WorkspaceFile:
+    document = None if whole.document is None else file_schemas.note_document(whole.document)
+    return file_schemas.workspace_file(workspace_id, whole.stored, document)
 
 
 def revision_client(
     programs: Mapping[ProgramNumber, RecordedProgram], revision: Revision
-) -> RevisionClient | None:
+) -> schemas.RevisionClient | None:
     """Return the program that made a revision in its API form; None without one."""
     found = None if revision.program is None else programs.get(revision.program)
-    return None if found is None else RevisionClient(id=found.client_id, name=found.name)
+    return None if found is None else schemas.RevisionClient(id=found.client_id, name=found.name)
 
 
 def _seen(whole: files.WholeFile | None, within: Confinement | None) -> tuple[files.WholeFile, ...]:

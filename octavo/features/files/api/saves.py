@@ -10,15 +10,8 @@ from octavo_rules.schemas import NoteSave
 from pydantic_core import MISSING
 
 from octavo.actors.workspace.messages import HeadOf
+from octavo.features.files.api import files
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter
-from octavo.features.files.api.files import (
-    COMMON_PROBLEMS,
-    DOCUMENT_PROBLEMS,
-    ETAG,
-    LONGEST_CHANGE,
-    TEXT_PROBLEMS,
-    FilePath,
-)
 from octavo.features.usage.api import METERED, Metering, memory_of
 from octavo.http import contract
 from octavo.http.callers import caller_of
@@ -62,18 +55,20 @@ class SaveOperations:
         "unchanged. A save that changes the note is never refused for what its response sends.",
         scope=WRITE,
         confinable=True,
-        headers=ETAG,
+        headers=files.ETAG,
         problems=(
-            *COMMON_PROBLEMS,
-            *TEXT_PROBLEMS,
+            *files.COMMON_PROBLEMS,
+            *files.TEXT_PROBLEMS,
             MutationReused,
-            *DOCUMENT_PROBLEMS,
+            *files.DOCUMENT_PROBLEMS,
             *METERED,
         ),
-        body=contract.json_body(SaveNoteInput, limit=LONGEST_CHANGE, too_large=DocumentTooLarge),
+        body=contract.json_body(
+            SaveNoteInput, limit=files.LONGEST_CHANGE, too_large=DocumentTooLarge
+        ),
     )
     async def save_note(
-        self, call: contract.Call, path: FilePath, body: SaveNoteInput
+        self, call: contract.Call, path: files.FilePath, body: SaveNoteInput
     ) -> contract.Reply[NoteSave]:
         """Save a note."""
         workspace_id, file_id = path.workspace_id, path.file_id

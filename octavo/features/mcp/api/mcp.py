@@ -10,22 +10,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from antechamber.asgi import Receive
+from octavo_rules import problems
 from octavo_rules.identity import READ, WRITE
-from octavo_rules.problems import (
-    BodyTooLarge,
-    CredentialRefused,
-    Forbidden,
-    Header,
-    InsufficientScope,
-    InvalidRequest,
-    MethodNotAllowed,
-    NotFound,
-    NotSignedIn,
-    Problem,
-    RateLimited,
-    UnsupportedMediaType,
-    WrongOrigin,
-)
 from pydantic import ConfigDict, RootModel
 
 from octavo.access.caller import Caller
@@ -80,7 +66,7 @@ _PARSE_ERROR = -32700
 _SECONDS = 30.0
 
 
-class NotAcceptable(Problem):
+class NotAcceptable(problems.Problem):
     """The client accepts no JSON, which is all that the endpoint answers with."""
 
     status, code = 406, "not_acceptable"
@@ -88,7 +74,7 @@ class NotAcceptable(Problem):
     remedy = "Send accept: application/json, text/event-stream, as the protocol requires."
 
 
-class McpMessageRefused(Problem):
+class McpMessageRefused(problems.Problem):
     """A message that breaks a rule of the protocol; the error of JSON-RPC has the rule."""
 
     status, code = 400, "mcp_message_refused"
@@ -99,7 +85,7 @@ class McpMessageRefused(Problem):
     )
 
 
-class McpMethodUnknown(Problem):
+class McpMethodUnknown(problems.Problem):
     """A method that this server does not have."""
 
     status, code = 404, "mcp_method_unknown"
@@ -160,20 +146,20 @@ class _MessageBody(contract.JsonBody[McpMessage]):
     async def read(self, headers: contract.Headers, receive: Receive) -> McpMessage:
         try:
             return await super().read(headers, receive)
-        except InvalidRequest as fault:
+        except problems.InvalidRequest as fault:
             raise McpMessageRefused(
                 _located(fault), members={contract.RPC_MEMBER: {"code": _PARSE_ERROR, "data": None}}
             ) from None
 
 
-def _located(fault: InvalidRequest) -> str:
+def _located(fault: problems.InvalidRequest) -> str:
     errors = fault.members.get("errors")
     if not isinstance(errors, list) or not errors:
         return fault.detail
     return str(errors[0]["message"])
 
 
-def challenge(public_url: str, scope: str = READ, error: str | None = None) -> Header:
+def challenge(public_url: str, scope: str = READ, error: str | None = None) -> problems.Header:
     """Return the header that tells a client how to get a token (RFC 9728 section 5.1).
 
     ``scope`` is the scope to ask for, separated by spaces; ``error`` is a code of RFC 6750, for a
@@ -184,28 +170,30 @@ def challenge(public_url: str, scope: str = READ, error: str | None = None) -> H
     return (b"www-authenticate", f'Bearer {given}{metadata}, scope="{scope}"'.encode())
 
 
-def token_missing(public_url: str, scope: str = READ) -> NotSignedIn:
+def token_missing(public_url: str, scope: str = READ) -> problems.NotSignedIn:
     """Return the problem of a request without a token; ``scope`` as in `challenge`."""
-    problem = NotSignedIn("Send an access token as authorization: Bearer.")
+    problem = problems.NotSignedIn("Send an access token as authorization: Bearer.")
     problem.headers = (challenge(public_url, scope),)
     return problem
 
 
-def token_refused(public_url: str, scope: str = READ) -> CredentialRefused:
+def token_refused(public_url: str, scope: str = READ) -> problems.CredentialRefused:
     """Return the problem of a token that is unknown, revoked, expired or of another resource.
 
     ``scope`` as in `challenge`.
     """
-    return CredentialRefused(
+    return problems.CredentialRefused(
         "The access token is not valid here, or no longer: refresh it, or ask for a new one.",
         headers=[challenge(public_url, scope, "invalid_token")],
     )
 
 
-def write_scope_missing(public_url: str) -> InsufficientScope:
+def write_scope_missing(public_url: str) -> problems.InsufficientScope:
     """Return the problem of a token that may only read."""
     scope = f"{READ} {WRITE}"
-    problem = InsufficientScope(WRITE, "The access token may read notes, but not change them.")
+    problem = problems.InsufficientScope(
+        WRITE, "The access token may read notes, but not change them."
+    )
     problem.headers = (challenge(public_url, scope, "insufficient_scope"),)
     return problem
 
@@ -254,13 +242,13 @@ class McpOperations:
         other_statuses=(202,),
         problems=(
             McpMessageRefused,
-            Forbidden,
-            WrongOrigin,
-            NotFound,
-            MethodNotAllowed,
+            problems.Forbidden,
+            problems.WrongOrigin,
+            problems.NotFound,
+            problems.MethodNotAllowed,
             McpMethodUnknown,
             NotAcceptable,
-            RateLimited,
+            problems.RateLimited,
             WorkspaceBusy,
             *METERED,
         ),
@@ -292,21 +280,21 @@ class McpOperations:
         security=contract.Security.MCP,
         scope=READ,
         problems=(
-            Forbidden,
-            WrongOrigin,
-            NotFound,
-            MethodNotAllowed,
+            problems.Forbidden,
+            problems.WrongOrigin,
+            problems.NotFound,
+            problems.MethodNotAllowed,
             NotAcceptable,
-            BodyTooLarge,
-            UnsupportedMediaType,
-            RateLimited,
+            problems.BodyTooLarge,
+            problems.UnsupportedMediaType,
+            problems.RateLimited,
         ),
         errors=contract.MCP_ERROR,
     )
     async def open_mcp(self, call: contract.Call) -> McpMessage:
         """Refuse to open a stream."""
         _check_caller(call)
-        raise MethodNotAllowed(
+        raise problems.MethodNotAllowed(
             "The endpoint opens no event stream: send messages with POST.",
             headers=[(b"allow", b"OPTIONS, POST")],
         )
@@ -335,9 +323,11 @@ def _headers_of(call: contract.Call) -> McpHeaders:
 def _check_caller(call: contract.Call) -> None:
     caller = caller_of(call)
     if caller.locked:
-        raise Forbidden("The account is locked: an administrator of the installation can say why.")
+        raise problems.Forbidden(
+            "The account is locked: an administrator of the installation can say why."
+        )
     if caller.consent_due:
-        raise Forbidden(
+        raise problems.Forbidden(
             "The account must accept the terms and the privacy notice in force first: sign in to "
             "the pages of the installation."
         )

@@ -4,18 +4,9 @@ from collections.abc import Awaitable, Sequence
 from typing import TypeVar
 
 from antechamber.asgi import Receive, Scope
+from octavo_rules import schemas
 from octavo_rules.identity import WRITE, RevisionId
 from octavo_rules.problems import NotFound, Problem
-from octavo_rules.schemas import (
-    FeedPage,
-    FileChange,
-    FileLinks,
-    FileList,
-    RevisionList,
-    SearchResults,
-    WorkspaceFile,
-    WorkspaceList,
-)
 
 from octavo.features.mcp.api.mcp import (
     Exchange,
@@ -110,7 +101,9 @@ class NotesOfApi:
 
     async def workspaces(self, after: str | None, limit: int) -> EntryPage[WorkspaceEntry]:
         """Return a page of listWorkspaces."""
-        page = await self._get(WorkspaceList, "/api/workspaces", after=after, limit=str(limit))
+        page = await self._get(
+            schemas.WorkspaceList, "/api/workspaces", after=after, limit=str(limit)
+        )
         found = [WorkspaceEntry(each.id, each.name, each.role) for each in page.items]
         return EntryPage(found, page.next)
 
@@ -119,7 +112,7 @@ class NotesOfApi:
     ) -> EntryPage[ListedNote]:
         """Return a page of listFiles."""
         path = f"/api/workspaces/{workspace_id}/files"
-        page = await self._get(FileList, path, prefix=prefix, after=after, limit=str(limit))
+        page = await self._get(schemas.FileList, path, prefix=prefix, after=after, limit=str(limit))
         found = [
             ListedNote(
                 each.id,
@@ -137,16 +130,16 @@ class NotesOfApi:
         """Return getFile, without the document."""
         path = _file(workspace_id, file_id)
         performed = await _converted(self._api.call("GET", path, query=_TEXT))
-        return _content(contract.typed(WorkspaceFile, performed.result))
+        return _content(contract.typed(schemas.WorkspaceFile, performed.result))
 
     async def revision(self, workspace_id: str, file_id: str, revision_id: str) -> NoteContent:
         """Return getRevision."""
         path = f"{_file(workspace_id, file_id)}/revisions/{revision_id}"
-        return _content(await self._get(WorkspaceFile, path))
+        return _content(await self._get(schemas.WorkspaceFile, path))
 
     async def search(self, query: str, limit: int) -> Sequence[SearchHit]:
         """Return search."""
-        found = await self._get(SearchResults, "/api/search", q=query, limit=str(limit))
+        found = await self._get(schemas.SearchResults, "/api/search", q=query, limit=str(limit))
         return [
             SearchHit(each.workspace_id, each.file_id, each.path, each.title)
             for each in found.items
@@ -157,7 +150,7 @@ class NotesOfApi:
     ) -> EntryPage[NoteBackLink]:
         """Return the incoming links of getLinks."""
         path = f"{_file(workspace_id, file_id)}/links"
-        page = await self._get(FileLinks, path, after=after, limit=str(limit))
+        page = await self._get(schemas.FileLinks, path, after=after, limit=str(limit))
         found = [
             NoteBackLink(each.file_id, each.path, each.title, each.target, each.heading)
             for each in page.incoming
@@ -167,7 +160,7 @@ class NotesOfApi:
     async def changes(self, workspace_id: str, after: int, limit: int) -> Changes:
         """Return getFeed, without texts."""
         path = f"/api/workspaces/{workspace_id}/feed"
-        page = await self._get(FeedPage, path, after=str(after), limit=str(limit))
+        page = await self._get(schemas.FeedPage, path, after=str(after), limit=str(limit))
         found = [
             RecentChange(
                 each.position,
@@ -187,7 +180,7 @@ class NotesOfApi:
     ) -> EntryPage[PastRevision]:
         """Return a page of listRevisions."""
         path = f"{_file(workspace_id, file_id)}/revisions"
-        page = await self._get(RevisionList, path, after=after, limit=str(limit))
+        page = await self._get(schemas.RevisionList, path, after=after, limit=str(limit))
         found = [
             PastRevision(
                 each.id,
@@ -265,7 +258,7 @@ def _file(workspace_id: str, file_id: str) -> str:
     return f"/api/workspaces/{workspace_id}/files/{file_id}"
 
 
-def _content(file: WorkspaceFile) -> NoteContent:
+def _content(file: schemas.WorkspaceFile) -> NoteContent:
     if file.text is None or file.path is None:
         raise NotesRefused(NotFound.code, "This file is not a note: it has no text.", {})
     return NoteContent(
@@ -274,5 +267,5 @@ def _content(file: WorkspaceFile) -> NoteContent:
 
 
 def _changed(performed: contract.Performed) -> NoteChange:
-    changed = contract.typed(FileChange, performed.result)
+    changed = contract.typed(schemas.FileChange, performed.result)
     return NoteChange(changed.file_id, changed.path, changed.revision.id, changed.outcome)

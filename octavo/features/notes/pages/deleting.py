@@ -8,16 +8,7 @@ from octavo_rules.schemas import FileChange, FileLinks, FileList, ListedRevision
 from quart import Response
 
 from octavo.features.files.api.reading import without_new_round
-from octavo.features.notes.pages.frame import (
-    NOUNS,
-    NotePages,
-    crumbs_of,
-    file_path,
-    folder_of,
-    names_of,
-    note_of,
-    writable,
-)
+from octavo.features.notes.pages import frame
 from octavo.features.notes.pages.reading import live_file, newest
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import Visitor
@@ -31,12 +22,12 @@ _ROWS = "30"
 _LINKS = "100"
 
 
-def add_deletion_pages(pages: NotePages) -> None:
+def add_deletion_pages(pages: frame.NotePages) -> None:
     """Serve the pages of deleted notes, and those that delete, restore and erase one."""
 
     @pages.site.page(f"{_NOTE}/delete")
     async def ask_delete(visitor: Visitor, workspace_id: str, file_id: str) -> Response:
-        workspace = await writable(visitor, workspace_id)
+        workspace = await frame.writable(visitor, workspace_id)
         file = await live_file(pages, visitor, workspace, file_id)
         if isinstance(file, Response):
             return file
@@ -44,33 +35,33 @@ def add_deletion_pages(pages: NotePages) -> None:
         return await pages.show(
             "notes/delete.html",
             workspace,
-            folder=folder_of(path),
+            folder=frame.folder_of(path),
             here=file.id,
             file=file,
             name=name_of(path),
-            noun=NOUNS[file.kind],
+            noun=frame.NOUNS[file.kind],
             linking=await _linking(visitor, workspace_id, file_id),
-            crumbs=crumbs_of(workspace, folder_of(path)),
+            crumbs=frame.crumbs_of(workspace, frame.folder_of(path)),
         )
 
     @pages.site.form(f"{_NOTE}/delete", once=True)
     async def delete(visitor: Visitor, workspace_id: str, file_id: str) -> Response:
-        workspace = await writable(visitor, workspace_id)
+        workspace = await frame.writable(visitor, workspace_id)
         try:
-            file = await note_of(visitor, workspace_id, file_id)
+            file = await frame.note_of(visitor, workspace_id, file_id)
         except NotFound:
             # Somebody else was faster.
             head = await newest(visitor, workspace_id, file_id)
-            noun = NOUNS["note" if head is None else head.kind]
+            noun = frame.NOUNS["note" if head is None else head.kind]
             return redirect(f"{path_of(workspace.id)}/deleted", f"{noun}-deleted")
-        noun = NOUNS[file.kind]
+        noun = frame.NOUNS[file.kind]
         headers = [(b"if-match", entity_tag(RevisionId(file.head.id)))]
         if visitor.given.get("head", "") != file.head.id:
             # It has another text than the one that the person saw.
             return redirect(f"{path_of(workspace.id)}/notes/{file.id}", f"{noun}-changed")
-        place = file_path(workspace.id, file.id)
+        place = frame.file_path(workspace.id, file.id)
         await visitor.api.call("DELETE", place, headers=headers)
-        folder = quote(folder_of(file.path or ""))
+        folder = quote(frame.folder_of(file.path or ""))
         query = f"?folder={folder}" if folder else ""
         where = query if file.kind == "note" else "/images"
         return redirect(f"{path_of(workspace.id)}{where}", f"{noun}-deleted")
@@ -90,25 +81,25 @@ def add_deletion_pages(pages: NotePages) -> None:
             "notes/deleted.html",
             workspace,
             page=without_new_round(page),
-            names=await names_of(visitor, workspace_id) if page.items else {},
+            names=await frame.names_of(visitor, workspace_id) if page.items else {},
             name_of=name_of,
         )
 
     async def restoration(
         visitor: Visitor, workspace_id: str, file_id: str, trouble: FormErrors | None = None
     ) -> Response:
-        workspace = await writable(visitor, workspace_id)
+        workspace = await frame.writable(visitor, workspace_id)
         head = await _deleted(visitor, workspace_id, file_id)
         path = head.path or ""
         return await pages.show(
             "notes/restore.html",
             workspace,
-            folder=folder_of(path),
+            folder=frame.folder_of(path),
             trouble=trouble,
             file_id=str(file_id),
             given=visitor.given or {"path": path},
             name=name_of(path),
-            noun=NOUNS[head.kind],
+            noun=frame.NOUNS[head.kind],
         )
 
     @pages.site.page(f"{_NOTE}/restore")
@@ -117,7 +108,7 @@ def add_deletion_pages(pages: NotePages) -> None:
 
     @pages.site.form(f"{_NOTE}/restore", once=True)
     async def restore(visitor: Visitor, workspace_id: str, file_id: str) -> Response:
-        workspace = await writable(visitor, workspace_id)
+        workspace = await frame.writable(visitor, workspace_id)
         head = await _deleted(visitor, workspace_id, file_id)
         headers = [(b"if-match", entity_tag(RevisionId(head.id)))]
         path = visitor.given.get("path", "")
@@ -126,7 +117,7 @@ def add_deletion_pages(pages: NotePages) -> None:
         if path and path != head.path:
             body["path"] = written_path(path) if head.kind == "note" else path.strip()
             body["rewriteLinks"] = True
-        place = f"{file_path(workspace.id, file_id)}/restore"
+        place = f"{frame.file_path(workspace.id, file_id)}/restore"
         try:
             await visitor.api.call("POST", place, body, headers=headers)
         except Problem as problem:
@@ -134,27 +125,29 @@ def add_deletion_pages(pages: NotePages) -> None:
             if problem.code in ("path_conflict", "invalid_path", "invalid_graph"):
                 trouble = FormErrors(problem.status, "", {"path": trouble.text}, code=problem.code)
             return await restoration(visitor, workspace_id, file_id, trouble)
-        return redirect(f"{path_of(workspace.id)}/notes/{file_id}", f"{NOUNS[head.kind]}-restored")
+        return redirect(
+            f"{path_of(workspace.id)}/notes/{file_id}", f"{frame.NOUNS[head.kind]}-restored"
+        )
 
     @pages.site.page(f"{_NOTE}/purge")
     async def ask_purge(visitor: Visitor, workspace_id: str, file_id: str) -> Response:
-        workspace = await writable(visitor, workspace_id)
+        workspace = await frame.writable(visitor, workspace_id)
         head = await _deleted(visitor, workspace_id, file_id)
         return await pages.show(
             "notes/purge.html",
             workspace,
             name=name_of(head.path or ""),
             path=head.path,
-            noun=NOUNS[head.kind],
+            noun=frame.NOUNS[head.kind],
         )
 
     @pages.site.form(f"{_NOTE}/purge", once=True)
     async def purge(visitor: Visitor, workspace_id: str, file_id: str) -> Response:
-        workspace = await writable(visitor, workspace_id)
+        workspace = await frame.writable(visitor, workspace_id)
         head = await _deleted(visitor, workspace_id, file_id)
-        place = f"{file_path(workspace.id, file_id)}/purge"
+        place = f"{frame.file_path(workspace.id, file_id)}/purge"
         await visitor.api.send(FileChange, "POST", place, {})
-        return redirect(f"{path_of(workspace.id)}/deleted", f"{NOUNS[head.kind]}-erased")
+        return redirect(f"{path_of(workspace.id)}/deleted", f"{frame.NOUNS[head.kind]}-erased")
 
 
 async def _deleted(visitor: Visitor, workspace_id: str, file_id: str) -> ListedRevision:
@@ -163,17 +156,17 @@ async def _deleted(visitor: Visitor, workspace_id: str, file_id: str) -> ListedR
     if head is None or head.path is None:
         raise NotFound("It is not among the deleted notes and images: it may be erased for good.")
     try:
-        await note_of(visitor, workspace_id, file_id)
+        await frame.note_of(visitor, workspace_id, file_id)
     except NotFound:
         return head
-    raise NotFound(f"This {NOUNS[head.kind]} is not deleted: somebody may have restored it.")
+    raise NotFound(f"This {frame.NOUNS[head.kind]} is not deleted: somebody may have restored it.")
 
 
 async def _linking(visitor: Visitor, workspace_id: str, file_id: str) -> int | None:
     """Return how many links lead to a note, at most 100; None while they are not indexed."""
     try:
         found = await visitor.api.get(
-            FileLinks, f"{file_path(workspace_id, file_id)}/links", limit=_LINKS
+            FileLinks, f"{frame.file_path(workspace_id, file_id)}/links", limit=_LINKS
         )
     except NotFound:
         raise

@@ -8,29 +8,14 @@ from typing import NamedTuple
 from urllib.parse import quote
 from uuid import UUID
 
+from octavo_rules import schemas
 from octavo_rules.identity import RevisionId
 from octavo_rules.problems import DocumentTooLarge, NotFound, Problem
-from octavo_rules.schemas import (
-    ChangesetResult,
-    FileChange,
-    Workspace,
-    WorkspaceFile,
-    WorkspaceList,
-)
 from quart import Response
 
 from octavo.features.notes.member_notes import NoteBody
+from octavo.features.notes.pages import frame
 from octavo.features.notes.pages.differences import meanwhile
-from octavo.features.notes.pages.frame import (
-    NotePages,
-    crumbs_of,
-    file_path,
-    folder_of,
-    note_of,
-    plain,
-    with_line_feeds,
-    writable,
-)
 from octavo.features.notes.pages.images import add_image, at_free_path, chosen_image
 from octavo.features.notes.pages.reading import live_file, newest
 from octavo.http import contract
@@ -56,7 +41,7 @@ def fields_of(visitor: Visitor, new_id: Callable[[], str]) -> dict[str, str]:
     return {
         "path": given.get("path", ""),
         "path-before": given.get("path-before", ""),
-        "text": with_line_ends(plain(visitor, "text"), given.get("lines", "")),
+        "text": with_line_ends(frame.plain(visitor, "text"), given.get("lines", "")),
         "lines": given.get("lines", ""),
         "head": _identifier(given.get("head", "")) or new_id(),
         "mutation": _identifier(given.get("mutation", "")) or new_id(),
@@ -129,7 +114,7 @@ class NoteEditing:
         pages: the pages of notes.
     """
 
-    def __init__(self, pages: NotePages) -> None:
+    def __init__(self, pages: frame.NotePages) -> None:
         self._pages = pages
         self._merges = FairThreads(MAX_MERGES)
 
@@ -138,14 +123,14 @@ class NoteEditing:
         new = f"{HOME}/<uuid:workspace_id>/new"
         edit = f"{HOME}/<uuid:workspace_id>/notes/<uuid:file_id>/edit"
         site.page(new)(self.show_new)
-        site.form(new, once=True, writes=writable, keeps_text=True)(self.create)
+        site.form(new, once=True, writes=frame.writable, keeps_text=True)(self.create)
         site.page(edit)(self.show_edit)
-        site.form(edit, once=True, writes=writable, keeps_text=True)(self.save)
+        site.form(edit, once=True, writes=frame.writable, keeps_text=True)(self.save)
         site.page("/new")(self.choose_workspace)
 
     async def choose_workspace(self, visitor: Visitor) -> Response:
         """Lead to the form of a new note, in the workspace that the visitor chooses."""
-        page = await visitor.api.get(WorkspaceList, LIST, limit="100")
+        page = await visitor.api.get(schemas.WorkspaceList, LIST, limit="100")
         writing = [each for each in page.items if each.role != "reader"]
         query = "&".join(
             f"{name}={quote(visitor.query[name])}"
@@ -158,7 +143,7 @@ class NoteEditing:
 
     async def show_new(self, visitor: Visitor, workspace_id: str) -> Response:
         """Show the form of a new note, filled in as the address says."""
-        workspace = await writable(visitor, workspace_id)
+        workspace = await frame.writable(visitor, workspace_id)
         query = visitor.query
         folder = query.get("folder", "").strip("/")
         path = query.get("path", "") or (f"{folder}/" if folder else "")
@@ -166,7 +151,7 @@ class NoteEditing:
 
     async def create(self, visitor: Visitor, workspace_id: str) -> Response:
         """Create a note, or show its preview."""
-        workspace = await writable(visitor, workspace_id)
+        workspace = await frame.writable(visitor, workspace_id)
         given = fields_of(visitor, self._pages.new_id)
         path, is_named = path_of_new(given)
         action, notice = given["action"], ""
@@ -184,17 +169,17 @@ class NoteEditing:
     async def _create(
         self,
         visitor: Visitor,
-        workspace: Workspace,
+        workspace: schemas.Workspace,
         given: dict[str, str],
         path: str,
         message: str,
         *,
         is_named: bool,
     ) -> Response:
-        async def add(free: str) -> FileChange:
+        async def add(free: str) -> schemas.FileChange:
             body = {"path": free, "text": given["text"], "mutationId": given["mutation"]}
             made = await visitor.api.call("POST", f"{LIST}/{workspace.id}/files", body)
-            return contract.typed(FileChange, made.result)
+            return contract.typed(schemas.FileChange, made.result)
 
         try:
             if is_named:
@@ -209,7 +194,7 @@ class NoteEditing:
         return redirect(f"{path_of(workspace.id)}/notes/{change.file_id}", message)
 
     async def _change_made(
-        self, visitor: Visitor, workspace: Workspace, given: dict[str, str]
+        self, visitor: Visitor, workspace: schemas.Workspace, given: dict[str, str]
     ) -> Response:
         """Save the fields of a form in the note that it made before."""
         receipt = await self._receipt(visitor, workspace.id, given)
@@ -221,7 +206,7 @@ class NoteEditing:
 
     async def show_edit(self, visitor: Visitor, workspace_id: str, file_id: str) -> Response:
         """Show the form of a note."""
-        workspace = await writable(visitor, workspace_id)
+        workspace = await frame.writable(visitor, workspace_id)
         file = await live_file(self._pages, visitor, workspace, file_id)
         if isinstance(file, Response):
             return file
@@ -233,7 +218,7 @@ class NoteEditing:
 
     async def save(self, visitor: Visitor, workspace_id: str, file_id: str) -> Response:
         """Save a note, or show its preview, or what somebody else saved meanwhile."""
-        workspace, file_id = await writable(visitor, workspace_id), str(file_id)
+        workspace, file_id = await frame.writable(visitor, workspace_id), str(file_id)
         given = fields_of(visitor, self._pages.new_id)
         action, notice = given["action"], ""
         if action == "keep":
@@ -256,7 +241,7 @@ class NoteEditing:
         return await self._save_or_explain(visitor, workspace, file_id, given)
 
     async def _save_or_explain(
-        self, visitor: Visitor, workspace: Workspace, file_id: str, given: dict[str, str]
+        self, visitor: Visitor, workspace: schemas.Workspace, file_id: str, given: dict[str, str]
     ) -> Response:
         try:
             try:
@@ -279,30 +264,30 @@ class NoteEditing:
 
     async def _save(
         self, visitor: Visitor, workspace_id: str, file_id: str, given: Mapping[str, str]
-    ) -> FileChange:
+    ) -> schemas.FileChange:
         text = given["text"]
         if given["lines"] == MIXED:
             # Browsers can't send such lines: a text that nobody changed stays as it is.
             before = await _text_of(visitor, workspace_id, file_id, given["head"])
-            text = before if before is not None and with_line_feeds(before) == text else text
+            text = before if before is not None and frame.with_line_feeds(before) == text else text
         body: dict[str, object] = {"text": text, "mutationId": given["mutation"]}
         path = path_after(given["path"], given["path-before"])
         if path != given["path-before"]:
             body.update(path=path, rewriteLinks="rewrite" in visitor.given)
         headers = [(b"if-match", entity_tag(RevisionId(given["head"])))]
-        place = file_path(workspace_id, file_id)
+        place = frame.file_path(workspace_id, file_id)
         made = await visitor.api.call("PUT", place, body, headers=headers)
-        return contract.typed(FileChange, made.result)
+        return contract.typed(schemas.FileChange, made.result)
 
     async def _receipt(
         self, visitor: Visitor, workspace_id: str, given: Mapping[str, str]
-    ) -> ChangesetResult:
+    ) -> schemas.ChangesetResult:
         """Return what a form saved before."""
         place = f"{LIST}/{workspace_id}/receipts/{given['mutation']}"
-        return await visitor.api.get(ChangesetResult, place)
+        return await visitor.api.get(schemas.ChangesetResult, place)
 
     def _after(
-        self, receipt: ChangesetResult, file_id: str, given: Mapping[str, str]
+        self, receipt: schemas.ChangesetResult, file_id: str, given: Mapping[str, str]
     ) -> dict[str, str]:
         """Return the fields of a form as if it had been made from what it saved before."""
         again = {**given, "mutation": self._pages.new_id()}
@@ -315,20 +300,22 @@ class NoteEditing:
     async def _meanwhile(
         self,
         visitor: Visitor,
-        workspace: Workspace,
+        workspace: schemas.Workspace,
         file_id: str,
         given: Mapping[str, str],
     ) -> Response:
         """Show what somebody saved meanwhile, and the merged text, as a form."""
         try:
-            file = await note_of(visitor, workspace.id, file_id)
+            file = await frame.note_of(visitor, workspace.id, file_id)
         except Problem as problem:
             if problem.code not in ("not_found", "file_purged"):
                 raise
             return await self._deleted(visitor, workspace, given)
         path = path_after(given["path"], given["path-before"])
         base = await _text_of(visitor, workspace.id, file_id, given["head"])
-        same = base is not None and with_line_feeds(base) == with_line_feeds(given["text"])
+        same = base is not None and frame.with_line_feeds(base) == frame.with_line_feeds(
+            given["text"]
+        )
         if same and path == given["path-before"]:
             return redirect(f"{path_of(workspace.id)}/notes/{file_id}", "note-changed-meanwhile")
         try:
@@ -343,7 +330,7 @@ class NoteEditing:
         return await self._pages.show(
             "notes/meanwhile.html",
             workspace,
-            folder=folder_of(file.path or ""),
+            folder=frame.folder_of(file.path or ""),
             here=file.id,
             status=409,
             given={
@@ -359,12 +346,12 @@ class NoteEditing:
             written=given["text"],
             found=found,
             revision=await newest(visitor, workspace.id, file_id),
-            crumbs=crumbs_of(workspace, folder_of(file.path or "")),
+            crumbs=frame.crumbs_of(workspace, frame.folder_of(file.path or "")),
             title=await self._pages.known_title(workspace.id, file.id, file.path or ""),
         )
 
     async def _deleted(
-        self, visitor: Visitor, workspace: Workspace, given: Mapping[str, str]
+        self, visitor: Visitor, workspace: schemas.Workspace, given: Mapping[str, str]
     ) -> Response:
         """Show the text of a note that was deleted meanwhile, as the form of a new one."""
         trouble = FormErrors(
@@ -379,14 +366,14 @@ class NoteEditing:
     async def _new(
         self,
         visitor: Visitor,
-        workspace: Workspace,
+        workspace: schemas.Workspace,
         given: Mapping[str, str],
         trouble: FormErrors | None = None,
         *,
         preview: str | None = None,
         notice: str = "",
     ) -> Response:
-        folder = folder_of(given["path"])
+        folder = frame.folder_of(given["path"])
         shown = await self._previewed(workspace.id, preview, given["text"])
         trouble = trouble or shown.trouble
         return await self._pages.show(
@@ -398,7 +385,7 @@ class NoteEditing:
             given={"mutation": self._pages.new_id(), **given},
             first=_first(trouble),
             labels=_LABELS,
-            crumbs=crumbs_of(workspace, folder),
+            crumbs=frame.crumbs_of(workspace, folder),
             notice=notice,
             is_preview=shown.asked,
             preview=shown.body,
@@ -407,7 +394,7 @@ class NoteEditing:
     async def _edit(
         self,
         visitor: Visitor,
-        workspace: Workspace,
+        workspace: schemas.Workspace,
         file_id: str,
         given: Mapping[str, str],
         trouble: FormErrors | None = None,
@@ -416,7 +403,7 @@ class NoteEditing:
         notice: str = "",
     ) -> Response:
         before = given["path-before"]
-        folder = folder_of(before)
+        folder = frame.folder_of(before)
         shown = await self._previewed(workspace.id, preview, given["text"], before)
         trouble = trouble or shown.trouble
         return await self._pages.show(
@@ -429,7 +416,7 @@ class NoteEditing:
             first=_first(trouble),
             labels=_LABELS,
             rewrite="rewrite" in visitor.given or not visitor.given,
-            crumbs=crumbs_of(workspace, folder),
+            crumbs=frame.crumbs_of(workspace, folder),
             title=await self._pages.known_title(workspace.id, file_id, before),
             notice=notice,
             is_preview=shown.asked,
@@ -467,9 +454,9 @@ async def _text_of(
     visitor: Visitor, workspace_id: str, file_id: str, revision_id: str
 ) -> str | None:
     """Return the text of a revision; None if it is not stored any more."""
-    place = f"{file_path(workspace_id, file_id)}/revisions/{revision_id}"
+    place = f"{frame.file_path(workspace_id, file_id)}/revisions/{revision_id}"
     try:
-        return (await visitor.api.get(WorkspaceFile, place)).text
+        return (await visitor.api.get(schemas.WorkspaceFile, place)).text
     except Problem as problem:
         if problem.code not in ("not_found", "file_purged"):
             raise

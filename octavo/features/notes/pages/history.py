@@ -10,21 +10,13 @@ from octavo_rules.schemas import DiffHunk, ListedRevision, RevisionDiff, Revisio
 from quart import Response
 
 from octavo.features.history.rules.revision_diff import ChangedPiece
+from octavo.features.notes.pages import frame
 from octavo.features.notes.pages.differences import (
     MOST_LINES,
     MOST_PIECES,
     cut,
     shortened,
     without_line_ends,
-)
-from octavo.features.notes.pages.frame import (
-    NOUNS,
-    NotePages,
-    crumbs_of,
-    file_path,
-    folder_of,
-    names_of,
-    writable,
 )
 from octavo.features.notes.pages.reading import newest
 from octavo.http import contract
@@ -50,7 +42,7 @@ class SideRow:
     changed: bool
 
 
-def add_history_pages(pages: NotePages) -> None:
+def add_history_pages(pages: frame.NotePages) -> None:
     """Serve the pages of the history of notes."""
 
     @pages.site.page(f"{_NOTE}/history")
@@ -62,7 +54,7 @@ def add_history_pages(pages: NotePages) -> None:
         path = head.path or ""
         found = await visitor.api.get(
             RevisionList,
-            f"{file_path(workspace_id, file_id)}/revisions",
+            f"{frame.file_path(workspace_id, file_id)}/revisions",
             limit=_ROWS,
             after=visitor.query.get("after"),
         )
@@ -70,15 +62,15 @@ def add_history_pages(pages: NotePages) -> None:
         return await pages.show(
             "notes/history.html",
             workspace,
-            folder=folder_of(path),
+            folder=frame.folder_of(path),
             here=str(file_id),
             page=found,
             head=head,
             live=live,
-            noun=NOUNS[head.kind],
+            noun=frame.NOUNS[head.kind],
             name=name_of(path),
             title=await pages.title(workspace.id, file_id, path),
-            crumbs=crumbs_of(workspace, folder_of(path)),
+            crumbs=frame.crumbs_of(workspace, frame.folder_of(path)),
             undo_of=undo_of,
         )
 
@@ -92,12 +84,12 @@ def add_history_pages(pages: NotePages) -> None:
     async def restore(
         visitor: Visitor, workspace_id: str, file_id: str, revision_id: str
     ) -> Response:
-        workspace = await writable(visitor, workspace_id)
+        workspace = await frame.writable(visitor, workspace_id)
         head = await newest(visitor, workspace_id, file_id)
         if head is None:
             raise NotFound
         headers = [(b"if-match", entity_tag(RevisionId(head.id)))]
-        place = f"{file_path(workspace.id, file_id)}/restore"
+        place = f"{frame.file_path(workspace.id, file_id)}/restore"
         try:
             await visitor.api.call("POST", place, {"revisionId": str(revision_id)}, headers=headers)
         except Problem as problem:
@@ -114,7 +106,7 @@ def add_history_pages(pages: NotePages) -> None:
             view = "words"
         found = await visitor.api.get(
             RevisionDiff,
-            f"{file_path(workspace_id, file_id)}/diff",
+            f"{frame.file_path(workspace_id, file_id)}/diff",
             old=visitor.query.get("old"),
             new=visitor.query.get("new"),
             by="words" if view == "words" else "lines",
@@ -127,7 +119,7 @@ def add_history_pages(pages: NotePages) -> None:
         return await pages.show(
             "notes/difference.html",
             workspace,
-            folder=folder_of(path),
+            folder=frame.folder_of(path),
             here=str(file_id),
             found=found,
             pieces=shown,
@@ -138,7 +130,7 @@ def add_history_pages(pages: NotePages) -> None:
             views=[(_query(visitor, name), name, text) for name, text in VIEWS.items()],
             name=name_of(path),
             title=await pages.title(workspace.id, file_id, path),
-            crumbs=crumbs_of(workspace, folder_of(path)),
+            crumbs=frame.crumbs_of(workspace, frame.folder_of(path)),
         )
 
 
@@ -184,7 +176,7 @@ def _query(visitor: Visitor, view: str) -> str:
 
 
 async def _is_live(visitor: Visitor, workspace_id: str, file_id: str) -> bool:
-    place = file_path(workspace_id, file_id)
+    place = frame.file_path(workspace_id, file_id)
     try:
         await visitor.api.get(WorkspaceFile, place, content="text")
     except Problem as problem:
@@ -195,7 +187,7 @@ async def _is_live(visitor: Visitor, workspace_id: str, file_id: str) -> bool:
 
 
 async def _revision(
-    pages: NotePages,
+    pages: frame.NotePages,
     visitor: Visitor,
     workspace_id: str,
     file_id: str,
@@ -204,7 +196,7 @@ async def _revision(
     trouble: Problem | None = None,
 ) -> Response:
     workspace = await workspace_of(visitor, workspace_id)
-    place = f"{file_path(workspace_id, file_id)}/revisions/{revision_id}"
+    place = f"{frame.file_path(workspace_id, file_id)}/revisions/{revision_id}"
     file = await visitor.api.get(WorkspaceFile, place)
     path, text = file.path or "", file.text or ""
     head = await newest(visitor, workspace_id, file_id)
@@ -212,14 +204,14 @@ async def _revision(
     return await pages.show(
         "notes/revision.html",
         workspace,
-        folder=folder_of(path),
+        folder=frame.folder_of(path),
         here=str(file_id),
         trouble=None if trouble is None else form_errors_of(trouble),
         file=file,
         body=body,
-        author=(await names_of(visitor, workspace_id)).get(file.head.author),
+        author=(await frame.names_of(visitor, workspace_id)).get(file.head.author),
         is_head=head is not None and head.id == file.head.id,
         name=name_of(path),
         title=("" if body is None else body.title) or name_of(path),
-        crumbs=crumbs_of(workspace, folder_of(path)),
+        crumbs=frame.crumbs_of(workspace, frame.folder_of(path)),
     )

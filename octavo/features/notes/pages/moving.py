@@ -5,14 +5,7 @@ from octavo_rules.problems import Problem
 from octavo_rules.schemas import FileChange
 from quart import Response
 
-from octavo.features.notes.pages.frame import (
-    NOUNS,
-    NotePages,
-    crumbs_of,
-    file_path,
-    folder_of,
-    writable,
-)
+from octavo.features.notes.pages import frame
 from octavo.features.notes.pages.reading import live_file
 from octavo.http import contract
 from octavo.http.pages.form_errors import FormErrors, form_errors_of
@@ -26,13 +19,13 @@ _RULE = f"{HOME}/<uuid:workspace_id>/notes/<uuid:file_id>/move"
 _OF_PATH = frozenset({"invalid_path", "path_conflict", "invalid_graph"})
 
 
-def add_move_pages(pages: NotePages) -> None:
+def add_move_pages(pages: frame.NotePages) -> None:
     """Serve the form that moves a note."""
 
     async def form(
         visitor: Visitor, workspace_id: str, file_id: str, trouble: FormErrors | None = None
     ) -> Response:
-        workspace = await writable(visitor, workspace_id)
+        workspace = await frame.writable(visitor, workspace_id)
         file = await live_file(pages, visitor, workspace, file_id)
         if isinstance(file, Response):
             return file
@@ -42,15 +35,15 @@ def add_move_pages(pages: NotePages) -> None:
             "notes/move.html",
             workspace,
             folders=[f"{each}/{name_of(path)}" for each in folders],
-            folder=folder_of(path),
+            folder=frame.folder_of(path),
             here=file.id,
             trouble=trouble,
             file=file,
             given=visitor.given or {"path": path, "rewrite": "on"},
             name=name_of(path),
             title=await pages.title(workspace.id, file.id, path),
-            noun=NOUNS[file.kind],
-            crumbs=crumbs_of(workspace, folder_of(path)),
+            noun=frame.NOUNS[file.kind],
+            crumbs=frame.crumbs_of(workspace, frame.folder_of(path)),
         )
 
     @pages.site.page(_RULE)
@@ -59,7 +52,7 @@ def add_move_pages(pages: NotePages) -> None:
 
     @pages.site.form(_RULE, once=True)
     async def move(visitor: Visitor, workspace_id: str, file_id: str) -> Response:
-        workspace = await writable(visitor, workspace_id)
+        workspace = await frame.writable(visitor, workspace_id)
         given = visitor.given
         path = given.get("path", "")
         if not path.strip().strip("/"):
@@ -76,7 +69,7 @@ def add_move_pages(pages: NotePages) -> None:
         headers = [(b"if-match", entity_tag(RevisionId(file.head.id)))]
         try:
             made = await visitor.api.call(
-                "PUT", file_path(workspace.id, file.id), body, headers=headers
+                "PUT", frame.file_path(workspace.id, file.id), body, headers=headers
             )
         except Problem as problem:
             trouble = form_errors_of(problem)
@@ -85,4 +78,6 @@ def add_move_pages(pages: NotePages) -> None:
             return await form(visitor, workspace_id, file_id, trouble)
         change = contract.typed(FileChange, made.result)
         message = "unchanged" if change.outcome == "unchanged" else "moved"
-        return redirect(f"{path_of(workspace.id)}/notes/{file.id}", f"{NOUNS[file.kind]}-{message}")
+        return redirect(
+            f"{path_of(workspace.id)}/notes/{file.id}", f"{frame.NOUNS[file.kind]}-{message}"
+        )
