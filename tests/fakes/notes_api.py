@@ -26,11 +26,10 @@ from octavo.features.archives.api.imports import ImportOperations
 from octavo.features.archives.job import RecentWrites
 from octavo.features.files.api.attachments import AttachmentOperations, UploadedImages
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter
-from octavo.features.files.api.changesets import ChangesetOperations
+from octavo.features.files.api.changesets import ChangesetOperations, SaveOperations
 from octavo.features.files.api.contents import ContentOperations
 from octavo.features.files.api.files import FileOperations, RevisionTexts
 from octavo.features.files.api.reading import CurrentTexts, ReadingOperations, current_texts
-from octavo.features.files.api.saves import SaveOperations
 from octavo.features.history.api.client_changes import ClientChangeOperations
 from octavo.features.history.api.history import HistoryOperations
 from octavo.features.history.api.restorations import RestorationOperations

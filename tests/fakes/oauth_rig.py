@@ -5,11 +5,16 @@ from urllib.parse import parse_qs, urlsplit
 
 from octavo_rules.identity import READ, WRITE, AccountId, Scope
 
-from octavo.features.oauth.authorization import Authorization, Issuer
+from octavo.features.oauth.authorization import (
+    Authorization,
+    AuthorizationServer,
+    IssuedTokens,
+    Issuer,
+    Tokens,
+)
 from octavo.features.oauth.clients import ClientDocuments, Clients
 from octavo.features.oauth.rules.authorization_request import challenge_of
 from octavo.features.oauth.rules.refusal import InvalidClient
-from octavo.features.oauth.tokens import AuthorizationServer, IssuedTokens, Tokens
 from octavo.model.access.account import AccessLimits, ClientId
 from tests.fakes.identity_fixture import IdentityFixture
 

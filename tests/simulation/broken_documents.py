@@ -13,8 +13,8 @@ from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.documents import DocumentBatch, DocumentCache, LiveDocument
 from octavo.documents.document_batch import BatchDocument
 from octavo.features.history.sql import history_pruning
-from octavo.features.links.sql import link_index, link_view
-from octavo.features.links.sql.link_view import LinkView
+from octavo.features.links.sql import link_index
+from octavo.features.links.sql.link_index import LinkView
 from octavo.model.documents.update_log import DocumentLimits
 from octavo.model.files.plan import Plan
 from octavo.store import Script
@@ -208,7 +208,7 @@ def trust_the_link_index(patch: pytest.MonkeyPatch) -> None:
     async def find_none(*given: object) -> list[FileId]:
         return []
 
-    patch.setattr(link_view, "unindexed_files", find_none)
+    patch.setattr(link_index, "unindexed_files", find_none)
 
 
 def trust_what_is_indexed_of_changed_files(patch: pytest.MonkeyPatch) -> None:

@@ -6,10 +6,10 @@ import pytest
 from octavo_rules.identity import AccountId
 
 from octavo.features.accounts.credentials import Credentials
+from octavo.features.oauth.authorization import IssuedTokens, Tokens
 from octavo.features.oauth.rules.authorization_request import Grant
 from octavo.features.oauth.sql import oauth_clients, oauth_grants
 from octavo.features.oauth.sql.oauth_grants import NewToken
-from octavo.features.oauth.tokens import IssuedTokens, Tokens
 from octavo.model.access.account import ClientId, GrantId
 from octavo.model.access.token import digest_of
 from octavo.store import Script, Transaction

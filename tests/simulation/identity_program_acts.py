@@ -2,8 +2,8 @@
 
 from random import Random
 
+from octavo.features.oauth.authorization import IssuedTokens
 from octavo.features.oauth.rules.refusal import OAuthRefusal
-from octavo.features.oauth.tokens import IssuedTokens
 from octavo.model.access.account import ClientId, GrantId
 from octavo.model.access.audit import AuditKind
 from octavo.model.access.token import digest_of

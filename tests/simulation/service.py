@@ -21,7 +21,7 @@ from octavo.actors.jobs import housekeeping
 from octavo.actors.workspace.messages import HeadOf
 from octavo.features.images.feature import ATTACHING_SECONDS
 from octavo.features.images.uploading import LIFETIME_SECONDS
-from octavo.features.links.sql import link_view
+from octavo.features.links.sql import link_index
 from octavo.model.documents.update_log import DocumentLimits
 from octavo.store.queries import index_backlog
 from tests.simulation.asking import Asking
@@ -95,7 +95,7 @@ async def simulate(
         patch.setattr(housekeeping, "POLL_SECONDS", math.inf)
         drawn = Random(f"indexing of {current_schedule()}")
         patch.setattr(index_backlog, "_MAX_FILES", drawn.choice([1, 2, 100]))
-        patch.setattr(link_view, "MAX_FILES", drawn.choice([0, 1, 100]))
+        patch.setattr(link_index, "MAX_FILES", drawn.choice([0, 1, 100]))
         seen: dict[str, None] = {}
         watch(patch, lambda sight: seen.update({sight: None}))
         service = Service(random, folder, together=together, images=images)

@@ -6,11 +6,10 @@ from octavo.access.entropy import new_id, now
 from octavo.actors.workspace.current_files import MAX_BYTES
 from octavo.features.files.api.attachments import AttachmentOperations, UploadedImages
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter, Workspaces
-from octavo.features.files.api.changesets import ChangesetOperations
+from octavo.features.files.api.changesets import ChangesetOperations, SaveOperations
 from octavo.features.files.api.contents import ContentOperations
 from octavo.features.files.api.files import FileOperations, RevisionTexts
 from octavo.features.files.api.reading import CurrentTexts, ReadingOperations, current_texts
-from octavo.features.files.api.saves import SaveOperations
 from octavo.features.images.feature import Images
 from octavo.features.usage.feature import Usage
 from octavo.kernel import Feature, Kernel, Parts

@@ -15,9 +15,8 @@ from octavo.features.history.api.client_changes import (
     UndoResult,
 )
 from octavo.http import contract
-from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import PageRegistry, Visitor
-from octavo.http.pages.responses import HOME, redirect, show
+from octavo.http.pages.responses import HOME, FormErrors, form_errors_of, redirect, show
 from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
 
 PERIODS: Mapping[int, str] = {

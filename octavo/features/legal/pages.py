@@ -10,10 +10,9 @@ from quart import Response
 from octavo.features.legal.api import LegalDocumentPage
 from octavo.features.legal.rules import DocumentName, LegalDocuments
 from octavo.http.account_schemas import ConsentRecorded, RequiredDocuments
-from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.frame import for_everybody
 from octavo.http.pages.page_registry import PageRegistry, Visitor
-from octavo.http.pages.responses import CONSENT, inside, redirect, show
+from octavo.http.pages.responses import CONSENT, FormErrors, form_errors_of, inside, redirect, show
 from octavo.http.pages.static_files import page_files
 from octavo.templates import loader_of
 

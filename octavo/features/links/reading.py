@@ -7,9 +7,8 @@ from octavo_rules.identity import FileId, WorkspaceId
 
 from octavo.actors.jobs import indexing
 from octavo.actors.workspace.planning import LinkSources, NotesToRewrite
-from octavo.features.links.sql.link_index import LINKS
-from octavo.features.links.sql.link_rewrite import notes_to_rewrite
-from octavo.features.links.sql.link_view import LinksOutdated
+from octavo.features.links.sql.link_index import LINKS, LinksOutdated
+from octavo.features.links.sql.link_queries import notes_to_rewrite
 from octavo.store import Script, Store, StoreUnavailable
 from octavo.store.transaction import T
 

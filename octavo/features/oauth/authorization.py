@@ -1,7 +1,8 @@
-"""Let people allow programs access: describe what a program asks for, and issue codes."""
+"""Let people allow programs access: issue codes, and exchange, renew and revoke tokens."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from attrs import define
 from octavo_rules.identity import READ, SCOPES, AccountId, Scope
@@ -14,20 +15,33 @@ from octavo.features.oauth.rules.authorization_request import (
     CODE_SECONDS,
     AuthorizationRequest,
     Grant,
+    TokenKind,
+    check_resource,
+    ends_at,
+    proves,
     read_request,
     response_address,
 )
 from octavo.features.oauth.rules.client import is_document_address
-from octavo.features.oauth.rules.refusal import InvalidOAuthRequest
+from octavo.features.oauth.rules.refusal import InvalidGrant, InvalidOAuthRequest, InvalidScope
 from octavo.features.oauth.sql import oauth_clients, oauth_grants
-from octavo.model.access.account import AccessLimits, GrantId
+from octavo.features.oauth.sql.oauth_grants import NewToken
+from octavo.model.access.account import AccessLimits, ClientId, GrantId, parse_scopes
 from octavo.model.access.audit import AuditEntry
-from octavo.model.access.token import digest_of, opaque_token
+from octavo.model.access.token import (
+    access_token,
+    digest_of,
+    is_access_token,
+    opaque_token,
+    refresh_token,
+)
 from octavo.store import Store
 from octavo.store.transaction import Transaction
 
-_DAY = 86_400_000
-_CHANGED = "The program has described itself anew since it was shown: nothing was allowed."
+_UNUSABLE = (
+    "This code or token is not valid: it is unknown, expired, revoked, already used, or belongs to"
+    " another program. Ask the person for access again."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,3 +190,205 @@ class Authorization:
         return response_address(
             request.redirect_uri, parameters, state=request.state, issuer=self._issuer.url
         )
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedTokens:
+    """New tokens of a grant.
+
+    Attributes:
+        access: for requests to the MCP endpoint.
+        refresh: for new tokens; can be used once.
+        seconds: for which the access token is valid.
+        scopes: of the access token.
+    """
+
+    access: str
+    refresh: str
+    seconds: int
+    scopes: frozenset[Scope]
+
+
+@define(eq=False)
+class Tokens:
+    """Exchanges codes and refresh tokens for tokens.
+
+    Args:
+        store: the store of grants.
+        issuer: this server.
+        audit: records grants that end.
+        now: the clock.
+        new_entropy: returns entropy for a token.
+        access_seconds: how long access tokens are valid.
+        refresh_seconds: how long refresh tokens are valid.
+    """
+
+    _store: Store
+    _issuer: Issuer
+    _audit: Audit
+    _now: Clock
+    _new_entropy: NewEntropy
+    _access_seconds: int
+    _refresh_seconds: int
+
+    async def exchange(
+        self,
+        client_id: ClientId,
+        code: str,
+        *,
+        verifier: str,
+        redirect_uri: str | None,
+        resource: str | None,
+        client: str | None = None,
+    ) -> IssuedTokens:
+        """Return the tokens for a code (RFC 6749 section 4.1.3).
+
+        A code that is used again ends its grant with all tokens (section 4.1.2). ``client`` is the
+        network address of the caller. Raises `OAuthRefusal` and `StoreUnavailable`. If cancelled,
+        the code may have been used.
+        """
+        check_resource(resource, self._issuer.resource)
+        digest = digest_of(code.encode())
+        found = await self._store.read(oauth_grants.code_of(digest))
+        if found is None or found.grant.client_id != client_id:
+            raise InvalidGrant(_UNUSABLE)
+        if found.used:
+            await self._end(found.grant, "code_reused", client)
+            raise InvalidGrant(_UNUSABLE)
+        if found.redirect_uri != redirect_uri and found.redirect_uri is not None:
+            raise InvalidGrant("The redirect_uri is not that of the request.")
+        if not proves(verifier, found.challenge):
+            raise InvalidGrant("The code_verifier does not match its challenge.")
+        issued, new = self._issue(found.grant, found.grant.limits.scopes)
+        now = milliseconds(self._now())
+        if found.expires_at <= now:
+            raise InvalidGrant(_UNUSABLE)
+        if not await self._store.write(oauth_grants.exchange(digest, new, now)):
+            await self._end(found.grant, "code_reused", client)
+            raise InvalidGrant(_UNUSABLE)
+        return issued
+
+    async def renew(
+        self,
+        client_id: ClientId,
+        token: str,
+        *,
+        scope: str | None,
+        resource: str | None,
+        client: str | None = None,
+    ) -> IssuedTokens:
+        """Return new tokens for a refresh token, which can't be used again.
+
+        A token that is used again was stolen, from the program or from the thief: its grant ends
+        with all tokens (RFC 9700 section 4.14.2). ``scope`` may ask for less. Raises and is
+        cancelled as `exchange`.
+        """
+        check_resource(resource, self._issuer.resource)
+        digest = digest_of(token.encode())
+        found = await self._store.read(oauth_grants.token_of(digest, "refresh"))
+        if found is None or found.grant.client_id != client_id:
+            raise InvalidGrant(_UNUSABLE)
+        if found.used:
+            await self._end(found.grant, "refresh_token_reused", client)
+            raise InvalidGrant(_UNUSABLE)
+        now = milliseconds(self._now())
+        if found.expires_at <= now or not found.account.open:
+            raise InvalidGrant(_UNUSABLE)
+        scopes = _narrowed(scope, found.grant.limits.scopes & self._issuer.scopes)
+        issued, new = self._issue(found.grant, scopes)
+        if not await self._store.write(oauth_grants.rotate(digest, new, now)):
+            await self._end(found.grant, "refresh_token_reused", client)
+            raise InvalidGrant(_UNUSABLE)
+        return issued
+
+    async def revoke(self, client_id: ClientId, token: str, *, client: str | None = None) -> None:
+        """End a token of the program: an access token alone, a refresh token with its grant.
+
+        An unknown token is no error (RFC 7009 section 2.2). Raises `StoreUnavailable`. If
+        cancelled, it may have ended.
+        """
+        digest = digest_of(token.encode())
+        kind: TokenKind = "access" if is_access_token(token.encode()) else "refresh"
+        found = await self._store.read(oauth_grants.token_of(digest, kind))
+        if found is None or found.grant.client_id != client_id:
+            return
+        if kind == "refresh":
+            await self._end(found.grant, "program", client)
+            return
+        script = oauth_grants.revoke_access(digest)
+        await self._audit.write(script, lambda _: (), access_of=found.grant.account_id)
+
+    async def list(self, account_id: AccountId) -> list[Grant]:
+        """Return the grants of an account that have not ended. Raises `StoreUnavailable`."""
+        return await self._store.read(oauth_grants.list_of(account_id, milliseconds(self._now())))
+
+    async def end(self, account_id: AccountId, grant_id: GrantId, *, client: str | None) -> bool:
+        """End a grant of an account; return whether there was one. Raises `StoreUnavailable`.
+
+        If cancelled, it may have ended.
+        """
+        return await self._revoke(account_id, grant_id, account_id, "person", client)
+
+    async def _end(self, grant: Grant, reason: str, client: str | None) -> None:
+        await self._revoke(grant.account_id, grant.grant_id, None, reason, client)
+
+    async def _revoke(
+        self,
+        account_id: AccountId,
+        grant_id: GrantId,
+        actor: AccountId | None,
+        reason: str,
+        client: str | None,
+    ) -> bool:
+        entry = self._audit.entry(
+            "grant_revoked",
+            actor=actor,
+            subject=grant_id,
+            client=client,
+            detail={"account": account_id, "reason": reason},
+        )
+        script = oauth_grants.revoke(account_id, grant_id)
+        return await self._audit.write(script, entry, access_of=account_id)
+
+    def _issue(
+        self, grant: Grant, scopes: frozenset[Scope]
+    ) -> tuple[IssuedTokens, tuple[NewToken, ...]]:
+        access, refresh = access_token(self._new_entropy()), refresh_token(self._new_entropy())
+        now = milliseconds(self._now())
+        access_ends = ends_at(now, self._access_seconds, grant)
+        new = (
+            NewToken(digest_of(access.encode()), "access", scopes, access_ends),
+            NewToken(
+                digest_of(refresh.encode()),
+                "refresh",
+                scopes,
+                ends_at(now, self._refresh_seconds, grant),
+            ),
+        )
+        seconds = max(0, (access_ends - now) // 1000)
+        return IssuedTokens(access, refresh, seconds, scopes), new
+
+
+def _narrowed(given: str | None, allowed: frozenset[Scope]) -> frozenset[Scope]:
+    if not given or not given.split():
+        return allowed
+    try:
+        scopes = parse_scopes(given.split())
+    except ValueError as error:
+        raise InvalidScope(f"{error}.") from None
+    if not scopes <= allowed:
+        raise InvalidScope("The person did not allow this scope.")
+    return scopes
+
+
+class AuthorizationServer(NamedTuple):
+    """The use cases of the authorization server."""
+
+    issuer: Issuer
+    clients: Clients
+    authorization: Authorization
+    tokens: Tokens
+
+
+_DAY = 86_400_000
+_CHANGED = "The program has described itself anew since it was shown: nothing was allowed."

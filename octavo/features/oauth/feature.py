@@ -17,8 +17,8 @@ from octavo.kernel import Feature, Kernel, Parts
 from octavo.store.transaction import Listeners, Transaction
 
 if TYPE_CHECKING:
+    from octavo.features.oauth.authorization import AuthorizationServer
     from octavo.features.oauth.clients import Fetch
-    from octavo.features.oauth.tokens import AuthorizationServer
     from octavo.http.pages.page_registry import PageRegistry
 
 OFF = "The MCP endpoint is off: the setting mcp enables it."
@@ -72,9 +72,13 @@ def oauth_feature(kernel: Kernel, settings: OAuthSettings, accounts: Accounts) -
 def _authorization_server(
     kernel: Kernel, settings: OAuthSettings, accounts: Accounts
 ) -> "AuthorizationServer":
-    from octavo.features.oauth.authorization import Authorization, Issuer
+    from octavo.features.oauth.authorization import (
+        Authorization,
+        AuthorizationServer,
+        Issuer,
+        Tokens,
+    )
     from octavo.features.oauth.clients import ClientDocuments, Clients
-    from octavo.features.oauth.tokens import AuthorizationServer, Tokens
 
     store, audit = kernel.store, kernel.audit
     credentials = accounts.credentials

@@ -16,9 +16,8 @@ from octavo.features.oauth.api.oauth import AUTHORIZE
 from octavo.features.oauth.rules.client import form_action_of
 from octavo.features.oauth.rules.refusal import InvalidOAuthRequest
 from octavo.http import contract
-from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import PageRegistry, Visitor
-from octavo.http.pages.responses import redirect, show
+from octavo.http.pages.responses import FormErrors, form_errors_of, redirect, show
 
 _CONNECTIONS = "/account/connections"
 _REQUESTS = "/api/account/access-requests"

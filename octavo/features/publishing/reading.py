@@ -17,8 +17,8 @@ from octavo.access.ports import Clock, milliseconds
 from octavo.features.accounts.passwords import Passwords
 from octavo.features.images.sql import content_of
 from octavo.features.images.thumbnails import ImageVariant
+from octavo.features.links.sql.link_index import LinksOutdated
 from octavo.features.links.sql.link_queries import FIRST, back_links
-from octavo.features.links.sql.link_view import LinksOutdated
 from octavo.features.publishing.composed_pages import ComposedPages
 from octavo.features.publishing.composition import ViewComposer
 from octavo.features.publishing.link_access import LinkAccess

@@ -17,9 +17,8 @@ import trio
 from octavo_rules.problems import ConsentRequired, Problem
 from quart import Response, request
 
-from octavo.http.pages.form_errors import FormErrors
 from octavo.http.pages.forms import Form
-from octavo.http.pages.responses import CONSENT, show
+from octavo.http.pages.responses import CONSENT, FormErrors, show
 from octavo.model.files.path import name_of
 
 T = TypeVar("T")

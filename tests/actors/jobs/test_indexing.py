@@ -20,7 +20,7 @@ from octavo.actors.jobs.indexing import (
     index_some,
 )
 from octavo.features.links.reading import read_links
-from octavo.features.links.sql import link_view
+from octavo.features.links.sql import link_index
 from octavo.features.links.sql.link_index import LINKS
 from octavo.features.links.sql.link_queries import FIRST, back_links
 from octavo.features.search.sql.fulltext_index import WORDS
@@ -250,8 +250,8 @@ async def test_query_of_links_writes_nothing_when_few_files_changed(engine: Inli
     await create_workspace(engine)
     store = FaultyStore(engine)
     async with serving(engine) as rig:
-        await push_many(rig, link_view.MAX_FILES)
-        assert await count_links_to_first(store) == link_view.MAX_FILES - 1
+        await push_many(rig, link_index.MAX_FILES)
+        assert await count_links_to_first(store) == link_index.MAX_FILES - 1
         assert store.writes == 0
 
 

@@ -13,7 +13,7 @@ from octavo_rules.identity import Epoch, FileId
 from octavo_rules.problems import DocumentMalformed, DocumentTooLarge, EpochMismatch
 
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, GetUpdateSince
-from octavo.features.links.sql import link_rewrite, link_view
+from octavo.features.links.sql import link_index, link_queries
 from octavo.model.documents import update_log
 from octavo.model.documents.integration import LoadCost
 from octavo.model.documents.update_log import DocumentLimits
@@ -549,7 +549,7 @@ async def test_links_are_rewritten_in_the_text_of_another_process() -> None:
 async def test_links_that_another_process_adds_meanwhile_are_rewritten(
     may_lack: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(link_view, "MAX_FILES", may_lack)
+    monkeypatch.setattr(link_index, "MAX_FILES", may_lack)
     engine = open_inline()
     flaky = FaultyStore(engine)
     await create_workspace(flaky)
@@ -574,7 +574,7 @@ async def test_links_that_another_process_adds_meanwhile_are_rewritten(
 async def test_more_links_than_one_changeset_rewrites_are_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(link_rewrite, "MAX_NOTES", 2)
+    monkeypatch.setattr(link_queries, "MAX_NOTES", 2)
     async with serving() as rig:
         await rig.push(note("a", "topic.md"))
         await rig.push(*(note(f"n{n}", f"{n}.md", "[it](topic.md)") for n in range(3)))

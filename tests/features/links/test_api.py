@@ -3,7 +3,7 @@
 import pytest
 
 from octavo.features.links.api import LinkOperations
-from octavo.features.links.sql import link_view
+from octavo.features.links.sql import link_index
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.store import StoreFull
@@ -119,7 +119,7 @@ async def test_links_are_listed_while_indexing_is_impossible(api: NotesApi, read
 async def test_links_are_refused_while_indexing_many_files_is_impossible(
     api: NotesApi, reader: Client, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
-    monkeypatch.setattr(link_view, "MAX_FILES", 2)
+    monkeypatch.setattr(link_index, "MAX_FILES", 2)
     one, *_ = [await api.note(f"{number}.md", "[[0]]") for number in range(3)]
     asked = f"{one.place}/links" if place == "links" else f"{api.place}/links/unresolved"
     api.store.fail = StoreFull("no room")

@@ -3,7 +3,7 @@
 import pytest
 
 from octavo.actors.jobs import indexing
-from octavo.features.links.sql import link_view
+from octavo.features.links.sql import link_index
 from tests.fakes.notes_api import NOBODYS, Note, NotesApi, refusal
 
 
@@ -202,7 +202,7 @@ async def test_move_is_temporarily_refused_when_the_index_is_not_ready(
     links = await api.note("a.md", "[it](topic.md)")
     await api.forget_indexes()
     with monkeypatch.context() as patch:
-        patch.setattr(link_view, "MAX_FILES", 1)
+        patch.setattr(link_index, "MAX_FILES", 1)
         patch.setattr(indexing, "CATCH_UP_SECONDS", 0.0)
         response = await target.update(path="theme.md", rewriteLinks=True)
     assert refusal(response) == (503, "storage_unavailable")

@@ -9,10 +9,10 @@ import trio
 from octavo_rules.identity import READ, AccountId, ProgramNumber, Scope, WorkspaceId
 
 from octavo.features.files.sql import RecordedProgram, programs_of
+from octavo.features.oauth.authorization import IssuedTokens
 from octavo.features.oauth.rules.authorization_request import MAX_GRANTS
 from octavo.features.oauth.rules.refusal import OAuthRefusal
 from octavo.features.oauth.sql import oauth_clients, oauth_grants
-from octavo.features.oauth.tokens import IssuedTokens
 from octavo.model.access.account import AccessLimits, ClientId
 from octavo.store.queries.process_notices import CHANNEL, AccessNotice, read_notice
 from tests.fakes.identity_fixture import START, IdentityFixture

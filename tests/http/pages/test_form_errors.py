@@ -3,7 +3,7 @@
 import pytest
 from octavo_rules.problems import Forbidden, InvalidRequest, RateLimited
 
-from octavo.http.pages.form_errors import form_errors_of
+from octavo.http.pages.responses import form_errors_of
 from octavo.model.access.account import PasswordQueueFull
 
 

@@ -9,9 +9,8 @@ from quart import Response
 
 from octavo.features.accounts.api.account import PortalOpened
 from octavo.http.account_schemas import AccountSchema, PreferencesSchema
-from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import PageRegistry, Visitor
-from octavo.http.pages.responses import redirect, show
+from octavo.http.pages.responses import FormErrors, form_errors_of, redirect, show
 from octavo.http.pages.usage import (
     ReadUsage,
     known,

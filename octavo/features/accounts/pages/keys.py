@@ -14,9 +14,8 @@ from octavo.access.ports import Clock
 from octavo.features.accounts.api.keys import ApiKeyList, SessionList, SessionsEnded
 from octavo.features.accounts.rules.session import MAX_CHOSEN, MAX_KEYS
 from octavo.http import contract
-from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import PageRegistry, Visitor
-from octavo.http.pages.responses import redirect, show
+from octavo.http.pages.responses import FormErrors, form_errors_of, redirect, show
 from octavo.http.pages.workspace_paths import LIST
 
 _SESSIONS = "/account/sessions"

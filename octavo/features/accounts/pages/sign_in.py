@@ -8,10 +8,17 @@ from quart import Response
 
 from octavo.features.accounts.rules.refusal import InvalidResetToken
 from octavo.http.callers import token_that_is_set
-from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.kept_forms import AGAIN, go_on, kept_fields, sign_in_again
 from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor, form_token
-from octavo.http.pages.responses import SIGN_IN, inside, redirect, show, with_headers
+from octavo.http.pages.responses import (
+    SIGN_IN,
+    FormErrors,
+    form_errors_of,
+    inside,
+    redirect,
+    show,
+    with_headers,
+)
 from octavo.http.refusals import failures_as_problems
 
 FORGOTTEN = "/forgot-password"

@@ -17,9 +17,8 @@ from octavo.features.administration.api.administration import (
 from octavo.features.administration.api.installation import InstallationSchema
 from octavo.features.members.api.invitations import InvitationCreated, InvitationList
 from octavo.http import contract
-from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor
-from octavo.http.pages.responses import HOME, redirect, show
+from octavo.http.pages.responses import HOME, FormErrors, form_errors_of, redirect, show
 from octavo.http.pages.usage import (
     ReadUsage,
     first_day,

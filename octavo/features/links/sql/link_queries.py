@@ -6,21 +6,31 @@ Each query sees the links of all files at the position that its transaction read
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from octavo_rules.identity import FileId, RevisionId, WorkspaceId
 
-from octavo.features.links.sql.link_index import NoteLink, hashed, links_in, targets_of
-from octavo.features.links.sql.link_view import LinkView, view_links
+from octavo.actors.workspace.planning import NotesToRewrite
+from octavo.features.links.sql.link_index import (
+    LinkView,
+    NoteLink,
+    hashed,
+    links_in,
+    targets_of,
+    view_links,
+)
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.path import NOTE_SUFFIX
 from octavo.model.files.revision import page_end
 from octavo.model.links import has_heading, headings_of, keys_of_path
 from octavo.model.links.extraction import LinkKind
+from octavo.model.refusal import TooManyFiles
 from octavo.store.compression import text_of, undamaged
 from octavo.store.queries.blobs import texts_of
+from octavo.store.queries.files import StoredFile, file, files
+from octavo.store.queries.marks import cursor_of
 from octavo.store.queries.revision_rows import WORKSPACE, select_in
 from octavo.store.transaction import Row, Script, Transaction, indexed_title
 
@@ -366,3 +376,59 @@ def linking_to(
         return sorted(linking, key=lambda note: note.file_id), end
 
     return read_linking
+
+
+MAX_NOTES = 1000
+"""Notes that one changeset changes in addition to those that it names."""
+MAX_BYTES = 16 * 1024 * 1024
+"""Of their texts."""
+
+
+_TOO_MANY = (
+    f"More than {MAX_NOTES} notes, or {MAX_BYTES >> 20} MiB of them, link to what moves: move it in"
+    " parts, or without rewriteLinks."
+)
+
+
+def notes_to_rewrite(
+    workspace_id: WorkspaceId, moving: Mapping[FileId, str]
+) -> Script[NotesToRewrite | None]:
+    """Return the notes that moves of files to new paths may affect; None without the workspace.
+
+    The notes are exact at the cursor that is returned with them. Raises `LinksOutdated`, and
+    `TooManyFiles` when they are more, or longer, than one changeset may change.
+    """
+
+    async def read_notes(transaction: Transaction) -> NotesToRewrite | None:
+        cursor = await cursor_of(workspace_id)(transaction)
+        if cursor is None:
+            return None
+        moved = await _heads(transaction, workspace_id, moving)
+        linking, more = await linking_to(
+            workspace_id, [*moving], [*moving.values()], FileId(""), MAX_BYTES
+        )(transaction)
+        if more is not None or len(linking) > MAX_NOTES:
+            raise TooManyFiles(_TOO_MANY)
+        texts = {each.revision.file_id: each.text for each in moved if each.text is not None}
+        texts |= {each.file_id: each.text for each in linking}
+        return NotesToRewrite(cursor, texts)
+
+    return read_notes
+
+
+async def _heads(
+    transaction: Transaction, workspace_id: WorkspaceId, moving: Mapping[FileId, str]
+) -> list[StoredFile]:
+    """Return the heads of files that move, also of those that are deleted and come back."""
+    found, _ = await files(workspace_id, [*moving], [], MAX_BYTES)(transaction)
+    live = {each.revision.file_id for each in found}
+    left = MAX_BYTES - sum(each.revision.size for each in found if each.text is not None)
+    for file_id in moving.keys() - live:
+        head = await file(workspace_id, file_id, left)(transaction)
+        if head is None or head.revision.kind != "note":
+            continue
+        left -= head.revision.size
+        if left < 0:
+            raise TooManyFiles(_TOO_MANY)
+        found.append(head)
+    return found

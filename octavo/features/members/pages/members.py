@@ -9,9 +9,8 @@ from quart import Response
 from octavo.features.members.api.invitations import InvitationCreated, InvitationList
 from octavo.features.members.api.members import MemberList, MemberSchema
 from octavo.http import contract
-from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import PageRegistry, Visitor
-from octavo.http.pages.responses import HOME, redirect, show
+from octavo.http.pages.responses import HOME, FormErrors, form_errors_of, redirect, show
 from octavo.http.pages.workspace_paths import LIST, listed_workspace, path_of, workspace_of
 from octavo.model.workspace import LastOwner, Role, grants, may_change_role
 

@@ -11,9 +11,8 @@ from quart import Response, request
 from octavo.features.legal.api import required_documents
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
 from octavo.features.members.rules import InvitedInto
-from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor
-from octavo.http.pages.responses import HOME, redirect, show
+from octavo.http.pages.responses import HOME, FormErrors, form_errors_of, redirect, show
 from octavo.http.pages.workspace_paths import path_of, workspace_of
 from octavo.http.refusals import failures_as_problems
 from octavo.store import StoreUnavailable

@@ -17,12 +17,11 @@ from octavo.features.notes.member_notes import NoteBody
 from octavo.features.notes.pages import frame
 from octavo.features.notes.pages.differences import meanwhile
 from octavo.features.notes.pages.images import add_image, at_free_path, chosen_image
-from octavo.features.notes.pages.reading import live_file, newest
+from octavo.features.notes.pages.note import live_file, newest
 from octavo.http import contract
-from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.long_texts import reservation
 from octavo.http.pages.page_registry import PageRegistry, Visitor
-from octavo.http.pages.responses import HOME, redirect, show
+from octavo.http.pages.responses import HOME, FormErrors, form_errors_of, redirect, show
 from octavo.http.pages.workspace_paths import LIST, path_of
 from octavo.http.refusals import failures_as_problems
 from octavo.model.etag import entity_tag

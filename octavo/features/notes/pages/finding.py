@@ -10,9 +10,8 @@ from quart import Response
 from octavo.features.notes.member_notes import missing_path
 from octavo.features.notes.pages.frame import NotePages, names_of
 from octavo.http import contract
-from octavo.http.pages.form_errors import form_errors_of
 from octavo.http.pages.page_registry import Visitor
-from octavo.http.pages.responses import HOME
+from octavo.http.pages.responses import HOME, form_errors_of
 from octavo.http.pages.workspace_paths import LIST, workspace_of
 from octavo.model.files.path import name_of
 

@@ -7,7 +7,7 @@ from quart import Response
 
 from octavo.features.files.api.reading import without_new_round
 from octavo.features.notes.pages.frame import NotePages, crumbs_of, names_of
-from octavo.features.notes.pages.reading import newest
+from octavo.features.notes.pages.note import newest
 from octavo.http.pages.page_registry import Audience, Visitor
 from octavo.http.pages.responses import HOME, show
 from octavo.http.pages.workspace_paths import LIST, workspace_of

@@ -13,9 +13,8 @@ from octavo.access.ports import Clock, NewEntropy, milliseconds
 from octavo.features.files.api.files import NoteTexts
 from octavo.features.members.api.members import MemberList
 from octavo.features.notes.member_notes import Level, MemberNotes, NoteBody, OpenNote
-from octavo.http.pages.form_errors import FormErrors
 from octavo.http.pages.page_registry import PageRegistry, Visitor
-from octavo.http.pages.responses import report, show
+from octavo.http.pages.responses import FormErrors, report, show
 from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
 from octavo.http.refusals import failures_as_problems
 from octavo.model.files.path import Kind, name_of

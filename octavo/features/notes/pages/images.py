@@ -10,12 +10,11 @@ from octavo_rules.schemas import AttachmentUploadResult, FileChange, FileLinks, 
 from quart import Response
 
 from octavo.features.notes.pages.frame import NotePages, file_path, writable
-from octavo.features.notes.pages.reading import linking_notes, live_file, newest
+from octavo.features.notes.pages.note import linking_notes, live_file, newest
 from octavo.http import contract
-from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.forms import SentFile
 from octavo.http.pages.page_registry import Visitor
-from octavo.http.pages.responses import HOME, redirect
+from octavo.http.pages.responses import HOME, FormErrors, form_errors_of, redirect
 from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
 from octavo.model.files.path import ATTACHMENTS, name_from_text, numbered_paths
 from octavo.model.image_limits import MAX_BYTES

@@ -13,9 +13,8 @@ from quart import Response
 from octavo.features.archives.imports import MAX_PARTS, PART_SIZE
 from octavo.features.notes.pages.frame import NotePages, writable
 from octavo.http import contract
-from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import Visitor
-from octavo.http.pages.responses import HOME, redirect
+from octavo.http.pages.responses import HOME, FormErrors, form_errors_of, redirect
 from octavo.http.pages.uploads import Slices, UploadForm
 from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
 

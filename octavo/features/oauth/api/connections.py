@@ -23,7 +23,7 @@ from octavo.store import Store
 from octavo.store.queries.workspaces import chosen_of
 
 if TYPE_CHECKING:
-    from octavo.features.oauth.tokens import AuthorizationServer
+    from octavo.features.oauth.authorization import AuthorizationServer
 
 MAX_DAYS = 365
 MAX_WORKSPACES = 100

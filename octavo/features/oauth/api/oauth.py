@@ -25,8 +25,8 @@ from octavo.http import contract
 from octavo.model.access.account import ClientId
 
 if TYPE_CHECKING:
+    from octavo.features.oauth.authorization import AuthorizationServer, IssuedTokens
     from octavo.features.oauth.clients import ClientRegistration
-    from octavo.features.oauth.tokens import AuthorizationServer, IssuedTokens
 
 AUTHORIZE = "/oauth/authorize"
 """The path of the page on which a person allows a program access."""

@@ -25,9 +25,8 @@ from octavo.features.publishing.api.publications import (
 )
 from octavo.features.publishing.rules import LONGEST_LABEL, MAX_OPENINGS, REASONS, SHORTEST_PASSWORD
 from octavo.http import contract
-from octavo.http.pages.form_errors import FormErrors, form_errors_of
 from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor
-from octavo.http.pages.responses import HOME, redirect, show
+from octavo.http.pages.responses import HOME, FormErrors, form_errors_of, redirect, show
 from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
 from octavo.model.files.path import NOTE_SUFFIX
 from octavo.model.workspace import grants

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from octavo_rules.identity import FileId, WorkspaceId
 
 from octavo.features.links.reading import read_links
-from octavo.features.links.sql import link_queries, link_view
+from octavo.features.links.sql import link_index, link_queries
 from octavo.features.links.sql.link_index import (
     LINKS,
+    LinksOutdated,
     hashed,
     links_in,
     sources_of,
@@ -20,7 +21,6 @@ from octavo.features.links.sql.link_index import (
     unpacked,
 )
 from octavo.features.links.sql.link_queries import FIRST, OutgoingLink
-from octavo.features.links.sql.link_view import LinksOutdated
 from octavo.model.files.confinement import Confinement
 from octavo.model.links import links_of, paths_by_key, resolve
 from octavo.store import Script, Store, TextDamaged, Transaction
@@ -306,7 +306,7 @@ class Links:
         self, notebook: Notebook, limit: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         notebook.linking = False
-        monkeypatch.setattr(link_view, limit, 2)
+        monkeypatch.setattr(link_index, limit, 2)
         await notebook.write("a", "[[c]]")
         await notebook.write("b", "[[c]]")
         await notebook.write("c", "[[a]]")
@@ -325,7 +325,7 @@ class Links:
         self, notebook: Notebook
     ) -> None:
         notebook.linking = False
-        await notebook.write("a", "[[a]] " + "word " * (link_view.MAX_BYTES // 5))
+        await notebook.write("a", "[[a]] " + "word " * (link_index.MAX_BYTES // 5))
         with pytest.raises(LinksOutdated):
             await notebook.store.read_much(outgoing_links(VAULT, FileId("a")))
         assert await outgoing(notebook, "a") == [("a", "a.md")]
@@ -432,7 +432,7 @@ class TestLinksOnSqlite(Links):
         store = open_inline()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(index_backlog, "_MAX_FILES", data.draw(st.integers(1, 3)))
-            patch.setattr(link_view, "MAX_FILES", data.draw(st.sampled_from([0, 1, 100])))
+            patch.setattr(link_index, "MAX_FILES", data.draw(st.sampled_from([0, 1, 100])))
             try:
                 notebook = await Notebook(store, VAULT).open()
                 await _act(notebook, data)

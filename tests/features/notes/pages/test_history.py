@@ -3,7 +3,7 @@
 import pytest
 from octavo_rules.schemas import DiffHunk, DiffLine
 
-from octavo.features.notes.pages.history import SideRow, side_by_side
+from octavo.features.notes.pages.note import SideRow, side_by_side
 from tests.fakes.page_reader import PageReader
 from tests.features.notes.pages.conftest import Vault
 
