@@ -3,15 +3,7 @@
 import socket
 from pathlib import Path
 
-from octavo.control.lines import (
-    LONGEST_RESPONSE,
-    AddressTooLong,
-    Arguments,
-    BadLine,
-    read_response,
-    request_line,
-    socket_address,
-)
+from octavo.control import lines
 
 PATIENCE = 5.0
 """Seconds that each step of the exchange may take."""
@@ -30,7 +22,7 @@ class NoServer(ControlFailed):
 def ask(
     folder: Path,
     command: str,
-    arguments: Arguments | None = None,
+    arguments: lines.Arguments | None = None,
     *,
     patience: float = PATIENCE,
 ) -> str:
@@ -42,13 +34,13 @@ def ask(
     where = folder.absolute()
     try:
         with (
-            socket_address(folder) as address,
+            lines.socket_address(folder) as address,
             socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as stream,
         ):
             stream.settimeout(patience)
             stream.connect(address)
-            stream.sendall(request_line(command, arguments))
-            result, error = read_response(_read_line(stream))
+            stream.sendall(lines.request_line(command, arguments))
+            result, error = lines.read_response(_read_line(stream))
     except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
         raise NoServer(
             f"no server runs with the data folder {where}: "
@@ -58,13 +50,13 @@ def ask(
         raise ControlFailed(
             f"the server of the data folder {where} did not respond within {patience:g} seconds"
         ) from None
-    except AddressTooLong as failure:
+    except lines.AddressTooLong as failure:
         raise ControlFailed(str(failure)) from None
     except OSError as failure:
         raise ControlFailed(
             f"the server of the data folder {where} can't be asked: {failure.strerror}"
         ) from None
-    except BadLine as failure:
+    except lines.BadLine as failure:
         raise ControlFailed(f"the server of the data folder {where}: {failure}") from None
     if result is None:
         raise ControlFailed(f"the server of the data folder {where} refused: {error}")
@@ -77,6 +69,6 @@ def _read_line(stream: socket.socket) -> bytes:
         received += chunk
         if received.endswith(b"\n"):
             return bytes(received)
-        if len(received) > LONGEST_RESPONSE:
-            raise BadLine("the response is too long")
-    raise BadLine("the connection ended within the response")
+        if len(received) > lines.LONGEST_RESPONSE:
+            raise lines.BadLine("the response is too long")
+    raise lines.BadLine("the connection ended within the response")

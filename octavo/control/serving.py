@@ -12,17 +12,7 @@ from typing import TypeVar
 import trio
 from pydantic import BaseModel, ValidationError
 
-from octavo.control.lines import (
-    LONGEST_REQUEST,
-    SOCKET_NAME,
-    AddressTooLong,
-    Arguments,
-    BadLine,
-    error_line,
-    read_request,
-    result_line,
-    socket_address,
-)
+from octavo.control import lines
 from octavo.store.data_folder import DataFolderError
 
 BACKLOG = 16
@@ -36,16 +26,16 @@ def control_listener(folder: Path) -> Iterator[socket.socket]:
     by a crash and is replaced, unless a server responds on it. Gives a non-blocking socket. Raises
     `DataFolderError`.
     """
-    path = folder / SOCKET_NAME
+    path = folder / lines.SOCKET_NAME
     try:
-        with socket_address(folder) as address:
+        with lines.socket_address(folder) as address:
             if _accepts(address):
                 raise DataFolderError(
                     f"a server responds on {path.absolute()}: stop it, "
                     "or choose another folder with --data-dir or OCTAVO_DATA_DIR"
                 )
             listener = _listen(address)
-    except AddressTooLong as error:
+    except lines.AddressTooLong as error:
         raise DataFolderError(str(error)) from error
     except OSError as error:
         raise DataFolderError(
@@ -114,21 +104,21 @@ class CommandWithArguments:
     """
 
     def __init__(self, model: type[M], run: Callable[[M], Awaitable[str]]) -> None:
-        self._run: Callable[[Arguments], Awaitable[str]] = partial(_validated, model, run)
+        self._run: Callable[[lines.Arguments], Awaitable[str]] = partial(_validated, model, run)
 
-    async def run(self, arguments: Arguments) -> str:
+    async def run(self, arguments: lines.Arguments) -> str:
         """Return the result. Raises `BadLine` for wrong arguments."""
         return await self._run(arguments)
 
 
 async def _validated(
-    model: type[M], run: Callable[[M], Awaitable[str]], arguments: Arguments
+    model: type[M], run: Callable[[M], Awaitable[str]], arguments: lines.Arguments
 ) -> str:
     try:
         given = model.model_validate(arguments)
     except ValidationError:
         message = "these are not the arguments of the command: is the server of the same version?"
-        raise BadLine(message) from None
+        raise lines.BadLine(message) from None
     return await run(given)
 
 
@@ -183,8 +173,8 @@ async def _serve(commands: Commands, places: trio.Semaphore, stream: trio.Socket
 
 async def _read_line(stream: trio.SocketStream) -> bytes:
     received = b""
-    while len(received) < LONGEST_REQUEST:
-        chunk = await stream.receive_some(LONGEST_REQUEST - len(received))
+    while len(received) < lines.LONGEST_REQUEST:
+        chunk = await stream.receive_some(lines.LONGEST_REQUEST - len(received))
         received += chunk
         line, ended, rest = received.partition(b"\n")
         if ended or not chunk:
@@ -194,22 +184,24 @@ async def _read_line(stream: trio.SocketStream) -> bytes:
 
 async def _respond(commands: Commands, line: bytes) -> bytes:
     try:
-        name, arguments = read_request(line)
-    except BadLine as error:
-        return error_line(str(error))
+        name, arguments = lines.read_request(line)
+    except lines.BadLine as error:
+        return lines.error_line(str(error))
     command = commands.get(name)
     if command is None:
-        return error_line(f"this server has no such command; it has {', '.join(sorted(commands))}")
+        return lines.error_line(
+            f"this server has no such command; it has {', '.join(sorted(commands))}"
+        )
     try:
         if not isinstance(command, CommandWithArguments):
-            return result_line(command())
+            return lines.result_line(command())
         with trio.move_on_after(COMMAND_SECONDS):
-            return result_line(await command.run(arguments))
-        return error_line(
+            return lines.result_line(await command.run(arguments))
+        return lines.error_line(
             f"the command took more than {COMMAND_SECONDS:g} seconds; it may have been carried out"
         )
-    except BadLine as error:
-        return error_line(str(error))
+    except lines.BadLine as error:
+        return lines.error_line(str(error))
     except Exception as error:  # noqa: BLE001  # must not take the server along
         _log.error("the control command %s failed", name, exc_info=error)
-        return error_line("the command failed: the log of the server says why")
+        return lines.error_line("the command failed: the log of the server says why")

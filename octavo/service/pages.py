@@ -23,23 +23,10 @@ from werkzeug.exceptions import HTTPException
 from octavo.access.ports import Clock, NewEntropy
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
 from octavo.http import contract
-from octavo.http.pages import API_REFERENCE
-from octavo.http.pages.forms import FormConnection, FormStamps
-from octavo.http.pages.frame import add_frame, for_everybody, forget_pages
-from octavo.http.pages.localized import accepts_gzip
-from octavo.http.pages.long_texts import add_long_texts
+from octavo.http.pages import API_REFERENCE, forms, frame, localized, long_texts, responses
 from octavo.http.pages.page_registry import PageRegistry
 from octavo.http.pages.reference import reference, spans
 from octavo.http.pages.refusals import as_problem, refusal
-from octavo.http.pages.responses import (
-    HOME,
-    consent_first,
-    page_of_form,
-    redirect,
-    report,
-    show,
-    sign_in_first,
-)
 from octavo.http.pages.static_files import StaticFile, page_files
 from octavo.kernel import AddPages
 from octavo.model.etag import parse_entity_tags
@@ -61,7 +48,7 @@ _Failure = tuple[type, BaseException, TracebackType] | tuple[None, None, None]
 
 
 class _Pages(QuartTrio):
-    asgi_http_class = FormConnection
+    asgi_http_class = forms.FormConnection
 
     def log_exception(self, exception_info: _Failure) -> None:
         if has_request_context():
@@ -97,7 +84,7 @@ def pages(
     perform: contract.Perform,
     now: Clock,
     new_entropy: NewEntropy,
-    stamps: FormStamps,
+    stamps: forms.FormStamps,
 ) -> QuartTrio:
     """Return the ASGI application of the pages.
 
@@ -123,7 +110,7 @@ def pages(
     )
     # Templates wait for nothing; those that could wait take nearly twice the time.
     app.jinja_env.is_async = False
-    forget_pages(app.jinja_env)
+    frame.forget_pages(app.jinja_env)
     explained = {problem.code: problem for problem in problems}
     style, icon, variables = page_files(public_url, legal.links)
     app.jinja_env.globals.update(variables, portal_links=(), mcp=mcp)
@@ -138,7 +125,7 @@ def pages(
         nonlocal api_page, packed_api_page
         template = app.jinja_env.get_template("reference.html")
         pieces = []
-        context = {**for_everybody(), "contract": described, "spans": spans}
+        context = {**frame.for_everybody(), "contract": described, "spans": spans}
         for piece in template.generate(context, api_document=api_document):
             pieces.append(piece)
             if len(pieces) % PIECES == 0:
@@ -146,8 +133,8 @@ def pages(
         api_page = "".join(pieces).encode()
         packed_api_page = await trio.to_thread.run_sync(gzip.compress, api_page)
 
-    add_frame(app, now, MENU)
-    add_long_texts(app, new_entropy)
+    frame.add_frame(app, now, MENU)
+    long_texts.add_long_texts(app, new_entropy)
     site = PageRegistry(app, perform, public_url=public_url, new_entropy=new_entropy, stamps=stamps)
     for add_pages in features:
         add_pages(site)
@@ -155,8 +142,8 @@ def pages(
     @app.get("/")
     async def index() -> Response:
         if g.get("account") is not None:
-            return redirect(HOME)
-        return await show(
+            return responses.redirect(responses.HOME)
+        return await responses.show(
             "index.html",
             api_document=api_document,
             api_reference=API_REFERENCE,
@@ -171,7 +158,7 @@ def pages(
 
     @app.get("/problems")
     async def list_problems() -> Response:
-        return await show("problems.html", problems=problems)
+        return await responses.show("problems.html", problems=problems)
 
     @app.get("/problems/<code>")
     async def explain_problem(code: str) -> Response:
@@ -179,7 +166,7 @@ def pages(
             raise NotFound("This code is not known: the page of problems lists every code.")
         problem = explained[code]
         phrase = HTTPStatus(problem.status).phrase
-        return await show("problem.html", problem=problem, phrase=phrase)
+        return await responses.show("problem.html", problem=problem, phrase=phrase)
 
     def serve_file(file: StaticFile, path: str, cache_control: str) -> None:
         packed = gzip.compress(file.content, mtime=0)
@@ -203,17 +190,19 @@ def pages(
     @app.errorhandler(Problem)
     async def refuse_problem(problem: Problem) -> Response:
         if isinstance(problem, NotSignedIn) and request.method in ("GET", "HEAD", "POST"):
-            return sign_in_first()
+            return responses.sign_in_first()
         if isinstance(problem, ConsentRequired):
-            return consent_first()
+            return responses.consent_first()
         if isinstance(problem, WrongOrigin):
-            report(problem.code)
+            responses.report(problem.code)
             shown = app.url_map.bind("").test(request.path, "GET")
-            address = public_url + (request.full_path.rstrip("?") if shown else page_of_form())
-            return await show("other_origin.html", status=problem.status, address=address)
+            address = public_url + (
+                request.full_path.rstrip("?") if shown else responses.page_of_form()
+            )
+            return await responses.show("other_origin.html", status=problem.status, address=address)
         if isinstance(problem, AccountLocked):
-            report(problem.code)
-            return await show("locked.html", status=problem.status)
+            responses.report(problem.code)
+            return await responses.show("locked.html", status=problem.status)
         return await refusal(problem, public_url, perform)
 
     @app.after_request
@@ -248,7 +237,7 @@ def _packed(content: bytes, packed: bytes, media_type: str) -> Response:
     Only what is the same for everybody is compressed: the length of a compressed page would reveal
     something about its secrets.
     """
-    accepted = accepts_gzip(request.headers.get("accept-encoding", ""))
+    accepted = localized.accepts_gzip(request.headers.get("accept-encoding", ""))
     response = Response(packed if accepted else content, content_type=media_type)
     response.headers["vary"] = "accept-encoding"
     if accepted:

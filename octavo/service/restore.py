@@ -21,27 +21,14 @@ import trio
 from octavo.access.entropy import now
 from octavo.cli.interruption import in_thread
 from octavo.cli.progress import Progress, Report
-from octavo.service.backup import (
-    BackupFailed,
-    blobs_of,
-    growth,
-    partial_file,
-    publish,
-    reason,
-    sync,
-    transferred,
-    without_links,
-)
-from octavo.service.blob_transfer import BlobTransfer, described_faults, move_unnamed
+from octavo.service import backup, blob_transfer
 from octavo.settings import KernelSettings
-from octavo.store import StoreError, StoreFull, StoreUnusable
-from octavo.store.data_folder import DataFolderError, DataFolderInUse, holding
-from octavo.store.open_blobs import FOLDER
+from octavo.store import StoreError, StoreFull, StoreUnusable, data_folder, open_blobs
 from octavo.store.sqlite import DATABASE
 from octavo.store.sqlite.backup import COMPANIONS, LOGS, Contents, Verification, fold_logs
 
 _CHUNK = 1024 * 1024
-_MADE = (FOLDER, Path(DATABASE).stem)
+_MADE = (open_blobs.FOLDER, Path(DATABASE).stem)
 """How the names begin of what a restore makes in a data folder."""
 
 
@@ -58,7 +45,7 @@ class Restored:
 
     replaced: Path | None
     contents: Contents
-    blobs: BlobTransfer | None
+    blobs: blob_transfer.BlobTransfer | None
     replaced_blobs: Path | None
 
 
@@ -105,7 +92,7 @@ async def restore(
     Raises `BackupFailed`; then, and when cancelled, the former database is in place.
     """
     if settings.database is not None:
-        raise BackupFailed(
+        raise backup.BackupFailed(
             "the data is in PostgreSQL: stop every server, and restore a dump of pg_dump with"
             f" pg_restore --clean --if-exists --dbname={settings.database} {source},"
             ' and the blobs (docs/operation.md, "Backup of PostgreSQL")'
@@ -115,26 +102,26 @@ async def restore(
     with ExitStack() as stack:
         size = _size_of(source, database)
         try:
-            stack.enter_context(holding(folder))
-        except DataFolderInUse:
-            raise BackupFailed(
+            stack.enter_context(data_folder.holding(folder))
+        except data_folder.DataFolderInUse:
+            raise backup.BackupFailed(
                 f"a server runs with the data folder {folder}: stop it, then restore"
             ) from None
-        except DataFolderError as error:
-            raise BackupFailed(str(error)) from None
+        except data_folder.DataFolderError as error:
+            raise backup.BackupFailed(str(error)) from None
         try:
-            path = stack.enter_context(partial_file(database))
-            copy = _Copy(without_links(source), path)
-            watch = growth(path, "copying", size, report)
+            path = stack.enter_context(backup.partial_file(database))
+            copy = _Copy(backup.without_links(source), path)
+            watch = backup.growth(path, "copying", size, report)
             await in_thread(copy.run, copy.interrupt, watch)
             report(Progress("checking", 0, None))
             contents = await _verified(source, path)
             transfer = None
             if blobs:
                 transfer = stack.enter_context(_transfer(source, path, folder))
-                await transferred(transfer, report)
+                await backup.transferred(transfer, report)
                 if transfer.lacking and not incomplete:
-                    raise BackupFailed(*_refusal(source, transfer))
+                    raise backup.BackupFailed(*_refusal(source, transfer))
             try:
                 replaced = await trio.to_thread.run_sync(_replace, database, path)
             finally:
@@ -143,31 +130,33 @@ async def restore(
             await trio.to_thread.run_sync(_give_to_owner, folder)
             replaced_blobs = None
             if blobs:
-                aside = blobs_of(replaced or _aside(database))
+                aside = backup.blobs_of(replaced or _aside(database))
                 if await trio.to_thread.run_sync(_move_unnamed, folder, database, aside):
                     replaced_blobs = aside
                     await trio.to_thread.run_sync(_give_to_owner, folder)
         except StoreError as error:
-            raise BackupFailed(str(error)) from None
+            raise backup.BackupFailed(str(error)) from None
         except OSError as error:
-            raise BackupFailed(f"{source} can't be restored to {folder}: {reason(error)}") from None
+            raise backup.BackupFailed(
+                f"{source} can't be restored to {folder}: {backup.reason(error)}"
+            ) from None
     return Restored(replaced, contents, transfer, replaced_blobs)
 
 
-def _transfer(source: Path, path: Path, folder: Path) -> BlobTransfer:
+def _transfer(source: Path, path: Path, folder: Path) -> blob_transfer.BlobTransfer:
     """Return the transfer of the blobs that ``path``, a copy of ``source``, names."""
-    source = without_links(source)
-    sources = [blobs_of(source)]
+    source = backup.without_links(source)
+    sources = [backup.blobs_of(source)]
     if source.name == DATABASE:
         # A plain copy of a data folder.
-        sources.append(source.parent / FOLDER)
-    return BlobTransfer(path, folder / FOLDER, sources)
+        sources.append(source.parent / open_blobs.FOLDER)
+    return blob_transfer.BlobTransfer(path, folder / open_blobs.FOLDER, sources)
 
 
-def _refusal(source: Path, transfer: BlobTransfer) -> list[str]:
+def _refusal(source: Path, transfer: blob_transfer.BlobTransfer) -> list[str]:
     return [
         f"{source} can't be restored: blobs that it names are missing or damaged",
-        *described_faults(transfer),
+        *blob_transfer.described_faults(transfer),
         (
             "restore without them with --incomplete; if the blobs are in an object store, restore"
             " the database alone with --database-only"
@@ -177,25 +166,25 @@ def _refusal(source: Path, transfer: BlobTransfer) -> list[str]:
 
 def _move_unnamed(folder: Path, database: Path, target: Path) -> bool:
     try:
-        return move_unnamed(folder / FOLDER, database, target)
+        return blob_transfer.move_unnamed(folder / open_blobs.FOLDER, database, target)
     except OSError as error:
-        raise BackupFailed(
+        raise backup.BackupFailed(
             f"the backup is in place, but blobs that it does not name can't be moved to {target}:"
-            f" {reason(error)}; restore again to repeat that"
+            f" {backup.reason(error)}; restore again to repeat that"
         ) from None
 
 
 def _size_of(source: Path, database: Path) -> int:
     try:
         if os.path.realpath(source) == os.path.realpath(database):
-            raise BackupFailed(f"{source} is the database itself: name a backup")
+            raise backup.BackupFailed(f"{source} is the database itself: name a backup")
         # Anything else, such as a pipe, may never be read to its end.
         if source.exists() and not source.is_file():
-            raise BackupFailed(f"{source} is not a file: name a backup")
+            raise backup.BackupFailed(f"{source} is not a file: name a backup")
         with open(source, "rb") as opened:
             return os.fstat(opened.fileno()).st_size
     except OSError as error:
-        raise BackupFailed(f"{source} can't be read: {reason(error)}") from None
+        raise backup.BackupFailed(f"{source} can't be read: {backup.reason(error)}") from None
 
 
 async def _verified(source: Path, path: Path) -> Contents:
@@ -207,7 +196,7 @@ async def _verified(source: Path, path: Path) -> Contents:
     except StoreFull:
         raise
     except StoreUnusable as error:
-        raise BackupFailed(f"{source} can't be restored: {error}") from None
+        raise backup.BackupFailed(f"{source} can't be restored: {error}") from None
     return contents
 
 
@@ -219,7 +208,7 @@ def _replace(database: Path, path: Path) -> Path | None:
     """
     replaced = None
     # What can fail for want of room comes before anything of the former database is removed.
-    sync(path)
+    backup.sync(path)
     if database.exists():
         replaced = _aside(database)
         # First, as SQLite removes the logs of a file that it can't read.
@@ -236,12 +225,12 @@ def _replace(database: Path, path: Path) -> Path | None:
     try:
         # Logs must be gone before another database has their name: SQLite would apply them to it.
         _remove(database, COMPANIONS)
-        sync(database.parent)
-        publish(path, database)
+        backup.sync(database.parent)
+        backup.publish(path, database)
     except OSError as error:
         if not path.exists():
-            raise BackupFailed(
-                f"the backup is in place, but its disk may not keep it ({reason(error)}):"
+            raise backup.BackupFailed(
+                f"the backup is in place, but its disk may not keep it ({backup.reason(error)}):"
                 " check the disk, then restore again"
             ) from error
         if replaced is not None:
@@ -301,5 +290,5 @@ def _link(database: Path, replaced: Path) -> None:
     except OSError:
         # A file system without hard links; a copy keeps the name in use until the end.
         shutil.copy2(database, replaced)
-        sync(replaced)
+        backup.sync(replaced)
     os.chmod(replaced, 0o600)

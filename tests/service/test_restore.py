@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import trio
 
+from octavo.service import backup as backups
 from octavo.service import restore
 from octavo.service.backup import BackupFailed
 from octavo.store import StoreUnavailable
@@ -48,7 +49,7 @@ def test_database_that_cannot_be_published_leaves_the_former_with_its_log(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(restore, "fold_logs", lambda path: False)
-    monkeypatch.setattr(restore, "publish", publish)
+    monkeypatch.setattr(backups, "publish", publish)
     with pytest.raises(OSError, match="No space"):
         restore._replace(database, database.with_name("copy"))
     assert database.read_text() == "former"
@@ -63,7 +64,7 @@ def test_backup_that_its_folder_may_not_keep_gets_no_log_of_the_former(
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(restore, "fold_logs", lambda path: False)
-    monkeypatch.setattr(restore, "publish", publish)
+    monkeypatch.setattr(backups, "publish", publish)
     with pytest.raises(BackupFailed, match="in place, but its disk may not keep it"):
         restore._replace(database, database.with_name("copy"))
     assert database.read_text() == "new"

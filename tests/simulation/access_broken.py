@@ -19,7 +19,7 @@ from octavo.features.members.sql import members
 from octavo.store import StoreUnavailable
 from octavo.store.gathered_reads import GatheredReads
 from octavo.store.postgres.listening import Gap, Messages, _Listener
-from octavo.store.queries import changesets, workspaces
+from octavo.store.queries import process_notices, workspaces
 from octavo.ws.notice_stream import NoticeStream
 from tests.simulation import access_service
 from tests.simulation.access_process import AccessProcess
@@ -212,7 +212,7 @@ ACCESS_BROKEN: Mapping[Break, str] = {
     _silent(account_scripts, "notify_access", "decisions"): "outlived its credential",
     _silent(account_removal, "notify_access", "removals"): "outlived",
     _silent(workspaces, "notify_deletion", "deletions"): "outlived its membership",
-    _silent(changesets, "notify_change", "positions"): "was not told",
+    _silent(process_notices, "notify_change", "positions"): "was not told",
     take_failed_revocations_for_done: "was revoked at .*, and is still there",
 }
 """What is left out, and the message of the first failing schedule."""

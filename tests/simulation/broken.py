@@ -11,7 +11,6 @@ from outcome import Value
 
 from octavo.actors.group_commit import Storage, Write
 from octavo.actors.notice_hub import NoticeHub
-from octavo.actors.workspace import actor
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.model.files.plan import Batch, Plan
 from octavo.store import Script, Transaction
@@ -187,7 +186,7 @@ def _keep_after(patch: pytest.MonkeyPatch, before: Callable[..., Any]) -> None:
 
         return script
 
-    patch.setattr(actor, "commit_changesets", keep_after)
+    patch.setattr(changesets, "commit_changesets", keep_after)
 
 
 def forget_what_shrinks(patch: pytest.MonkeyPatch) -> None:

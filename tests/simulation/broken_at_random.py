@@ -14,12 +14,11 @@ from greenroom.restart import CrashRecord
 from octavo_rules.identity import Cursor, WorkspaceId
 
 from octavo.actors.jobs import indexing
-from octavo.actors.workspace import actor
 from octavo.actors.workspace.planning import PendingPush
 from octavo.features.images import sql as uploads
 from octavo.features.links.sql import link_queries
 from octavo.store import Script, Transaction
-from octavo.store.queries import changesets, documents
+from octavo.store.queries import changesets, documents, feed, revision_rows
 from octavo.store.queries.feed import Heads, heads_after
 from octavo.store.queries.revision_rows import execute_each
 from octavo.store.sqlite.transaction import SqliteTransaction
@@ -114,7 +113,7 @@ def lose_revisions_between(patch: pytest.MonkeyPatch) -> None:
         stored.clear()
         await store_changes(*given, preserve=preserve)
 
-    patch.setattr(changesets, "execute_each", supersede_once)
+    patch.setattr(revision_rows, "execute_each", supersede_once)
     patch.setattr(changesets, "store_changes", store)
 
 
@@ -131,7 +130,7 @@ def skip_a_position_when_refreshing(patch: pytest.MonkeyPatch) -> None:
 
         return read
 
-    patch.setattr(actor, "heads_after", later)
+    patch.setattr(feed, "heads_after", later)
 
 
 async def _do_nothing(*_: object) -> None:

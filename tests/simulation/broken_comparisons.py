@@ -7,7 +7,6 @@ import pytest
 from octavo_rules.identity import Cursor, WorkspaceId
 
 from octavo.actors.notice_hub import NoticeHub
-from octavo.actors.workspace import actor
 from octavo.store import Script, Transaction
 from octavo.store.queries import changesets
 from octavo.store.queries import feed as feeds
@@ -36,7 +35,7 @@ def refresh_after_a_position(patch: pytest.MonkeyPatch) -> None:
 
         return read_all
 
-    patch.setattr(actor, "heads_after", read)
+    patch.setattr(feeds, "heads_after", read)
 
 
 def continue_at_a_position(patch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from octavo_rules.identity import Cursor, FileId, Position, RevisionId, WorkspaceId
 
-from octavo.actors.workspace import actor
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.documents import DocumentBatch, DocumentCache, LiveDocument
 from octavo.documents.document_batch import BatchDocument
@@ -76,7 +75,7 @@ def keep_no_documents(patch: pytest.MonkeyPatch) -> None:
     ) -> Script[None]:
         return commit_changesets(workspace_id, planned_at, plans, now, (), texts)
 
-    patch.setattr(actor, "commit_changesets", keep_the_rest)
+    patch.setattr(changesets, "commit_changesets", keep_the_rest)
 
 
 async def _do_nothing(*_: object) -> None:
@@ -94,7 +93,7 @@ def let_documents_stay_behind(patch: pytest.MonkeyPatch) -> None:
 
 def reply_with_what_is_not_stored(patch: pytest.MonkeyPatch) -> None:
     """A document that was brought up to date is given away, and not stored."""
-    patch.setattr(actor, "store_documents", _store_nothing)
+    patch.setattr(changesets, "store_documents", _store_nothing)
 
 
 def forget_the_documents_of_replaced_texts(patch: pytest.MonkeyPatch) -> None:

@@ -19,42 +19,14 @@ from greenroom import UNANSWERED, Actor, DirectorySpec, Envelope, Reply
 from octavo_rules.identity import START, Cursor, MutationId, WorkspaceId
 from octavo_rules.problems import Problem
 
-from octavo.actors.workspace.messages import (
-    CommitFailed,
-    FindUnplaceable,
-    GetUpdateSince,
-    HeadOf,
-    NoWorkspace,
-    RebuildDocuments,
-    WorkspaceMessage,
-    documents_in,
-)
-from octavo.actors.workspace.planning import (
-    FOLLOWED_AT_ONCE,
-    DocumentServices,
-    LinkSources,
-    PendingPush,
-    Planner,
-    PushVerdicts,
-    WorkspaceState,
-)
+from octavo.actors.workspace import messages, planning
 from octavo.model.files.changeset import MAX_OPERATIONS
 from octavo.model.files.image import ObjectId, UploadMissing
 from octavo.model.files.plan import Batch, portions, receipt_of
 from octavo.model.files.tree import Tree
 from octavo.store import Store, StoreUnavailable
 from octavo.store.fair_turns import working_for
-from octavo.store.queries.blobs import UploadGone
-from octavo.store.queries.changesets import (
-    HeadReplaced,
-    PositionMoved,
-    Repeated,
-    WorkspaceGone,
-    commit_changesets,
-    receipts,
-    store_documents,
-)
-from octavo.store.queries.feed import Heads, all_heads, heads_after
+from octavo.store.queries import blobs, changesets, feed
 
 HEADS_PER_TURN = 100
 """Heads that are read into the tree before the loop yields to other tasks."""
@@ -66,7 +38,7 @@ MAX_ATTEMPTS = 20
 
 _log = logging.getLogger(__name__)
 
-_Request = Envelope[WorkspaceMessage]
+_Request = Envelope[messages.WorkspaceMessage]
 
 
 Announce = Callable[[WorkspaceId, Cursor], None]
@@ -85,7 +57,7 @@ class StorageQuota(Protocol):
         """Count that the files have grown, or shrunk if ``growth`` is negative."""
 
 
-class WorkspaceActor(Actor[WorkspaceMessage]):
+class WorkspaceActor(Actor[messages.WorkspaceMessage]):
     """Accepts the changesets of one workspace and answers queries about its files.
 
     Args:
@@ -113,8 +85,8 @@ class WorkspaceActor(Actor[WorkspaceMessage]):
         new_id: Callable[[], str],
         announce: Announce,
         shared: bool,
-        documents: DocumentServices,
-        links: LinkSources,
+        documents: planning.DocumentServices,
+        links: planning.LinkSources,
         purged: Callable[[], None] = lambda: None,
         storage: StorageQuota | None = None,
     ) -> None:
@@ -127,13 +99,13 @@ class WorkspaceActor(Actor[WorkspaceMessage]):
         self._purged = purged
         self._storage = storage
         self._cache = documents.cache
-        self._planner = Planner(workspace_id, store, documents, links, new_id)
+        self._planner = planning.Planner(workspace_id, store, documents, links, new_id)
         # None until the store was read, and after a write of unknown outcome.
-        self._state: WorkspaceState | None = None
+        self._state: planning.WorkspaceState | None = None
 
-    def answer(self, message: WorkspaceMessage) -> Reply:
+    def answer(self, message: messages.WorkspaceMessage) -> Reply:
         """Return a head at once, if this process alone changes the workspace."""
-        if isinstance(message, HeadOf) and self._state is not None and not self._shared:
+        if isinstance(message, messages.HeadOf) and self._state is not None and not self._shared:
             return message.reply(self._state.tree.heads.get(message.file_id))
         return UNANSWERED
 
@@ -143,55 +115,57 @@ class WorkspaceActor(Actor[WorkspaceMessage]):
         working_for.set(self._id)
         try:
             state = await self._refresh() if self._shared else self._state or await self._refresh()
-            pushes: list[PendingPush] = []
-            queries: list[tuple[_Request, GetUpdateSince | RebuildDocuments]] = []
+            pushes: list[planning.PendingPush] = []
+            queries: list[tuple[_Request, messages.GetUpdateSince | messages.RebuildDocuments]] = []
             for envelope in batch:
                 message = envelope.message
-                if isinstance(message, HeadOf):
+                if isinstance(message, messages.HeadOf):
                     envelope.reply(message.reply(state.tree.heads.get(message.file_id)))
-                elif isinstance(message, FindUnplaceable):
+                elif isinstance(message, messages.FindUnplaceable):
                     heads = {head.file_id: head for head in message.heads}
                     envelope.reply(message.reply(state.tree.unplaceable(heads)))
-                elif isinstance(message, GetUpdateSince | RebuildDocuments):
+                elif isinstance(message, messages.GetUpdateSince | messages.RebuildDocuments):
                     queries.append((envelope, message))
                 else:
-                    pushes.append(PendingPush.of(envelope, message))
+                    pushes.append(planning.PendingPush.of(envelope, message))
             if len(pushes) == 1 and not queries:
                 # As nearly always.
                 await self._accept(state, pushes)
                 return
-            for some in portions(queries, lambda query: documents_in(query[1]), FOLLOWED_AT_ONCE):
+            for some in portions(
+                queries, lambda query: messages.documents_in(query[1]), planning.FOLLOWED_AT_ONCE
+            ):
                 state = await self._reply_documents(state, some)
             for portion in portions(pushes, attrgetter("weight"), MAX_OPERATIONS):
                 state = await self._accept(state, portion)
-        except WorkspaceGone:
+        except changesets.WorkspaceGone:
             for envelope in batch:
-                envelope.refuse(NoWorkspace())
+                envelope.refuse(messages.NoWorkspace())
             self.context.stop()
         except StoreUnavailable as error:
             # The write may have been committed: the next batch reads the store first.
             self._state = None
             for envelope in batch:
-                envelope.refuse(CommitFailed(error))
+                envelope.refuse(messages.CommitFailed(error))
 
-    async def _refresh(self) -> WorkspaceState:
+    async def _refresh(self) -> planning.WorkspaceState:
         """Update the state from the store; raises `WorkspaceGone` and `StoreUnavailable`.
 
         A commit whose reply was lost, of this actor or its predecessor, is announced here.
         """
-        found: Heads | None = None
+        found: feed.Heads | None = None
         state = self._state
         last = self._cache.last_cursor(self._id) if state is None else state.cursor
         if state is not None:
-            found = await self._store.read_much(heads_after(self._id, state.cursor))
+            found = await self._store.read_much(feed.heads_after(self._id, state.cursor))
             if found is None:
-                raise WorkspaceGone
+                raise changesets.WorkspaceGone
             if not found.known:
                 state = self._state = None
         if state is None:
-            found = await self._store.read_much(all_heads(self._id, last))
+            found = await self._store.read_much(feed.all_heads(self._id, last))
             if found is None:
-                raise WorkspaceGone
+                raise changesets.WorkspaceGone
             if not found.known:
                 _log.warning(
                     "workspace %s: the database no longer has position %d as it was; everything"
@@ -200,7 +174,7 @@ class WorkspaceActor(Actor[WorkspaceMessage]):
                     last.position,
                 )
                 self._cache.forget_history()
-            state = WorkspaceState(Tree(), START)
+            state = planning.WorkspaceState(Tree(), START)
         assert found is not None
         for count, head in enumerate(found.heads, start=1):
             state.tree.put(head)
@@ -214,11 +188,13 @@ class WorkspaceActor(Actor[WorkspaceMessage]):
             self._announce(self._id, found.cursor)
         return state
 
-    def _reach(self, state: WorkspaceState, cursor: Cursor) -> None:
+    def _reach(self, state: planning.WorkspaceState, cursor: Cursor) -> None:
         state.cursor = cursor
         self._cache.reached(self._id, cursor)
 
-    async def _accept(self, state: WorkspaceState, waiting: list[PendingPush]) -> WorkspaceState:
+    async def _accept(
+        self, state: planning.WorkspaceState, waiting: list[planning.PendingPush]
+    ) -> planning.WorkspaceState:
         faults = self.context.faults
         for _ in range(MAX_ATTEMPTS):
             now = int(self._now() * 1000)
@@ -230,7 +206,7 @@ class WorkspaceActor(Actor[WorkspaceMessage]):
                 if faults is not None:
                     await self.context.fault_point("workspace.planned")
                 if batch.plans:
-                    script = commit_changesets(
+                    script = changesets.commit_changesets(
                         self._id, state.cursor, batch.plans, now, to_store, texts
                     )
                     try:
@@ -240,21 +216,23 @@ class WorkspaceActor(Actor[WorkspaceMessage]):
                         if batch.purges:
                             self._purged()
                 elif to_store:
-                    await self._store.write(store_documents(self._id, state.cursor, to_store))
-            except (PositionMoved, HeadReplaced) as moved:
+                    await self._store.write(
+                        changesets.store_documents(self._id, state.cursor, to_store)
+                    )
+            except (changesets.PositionMoved, changesets.HeadReplaced) as moved:
                 if batch is not None:
                     batch.roll_back()
-                if isinstance(moved, HeadReplaced):
+                if isinstance(moved, changesets.HeadReplaced):
                     self._state = None
                     self._cache.forget_history()
                 state = await self._refresh()
                 continue
-            except Repeated as repeated:
+            except changesets.Repeated as repeated:
                 if batch is not None:
                     batch.roll_back()
                 waiting = await self._reply_repeated(waiting, repeated.mutation_ids)
                 continue
-            except UploadGone as gone:
+            except blobs.UploadGone as gone:
                 if batch is not None:
                     batch.roll_back()
                 waiting = await self._refuse_attaching(waiting, gone.object_ids)
@@ -276,29 +254,31 @@ class WorkspaceActor(Actor[WorkspaceMessage]):
 
     async def _reply_documents(
         self,
-        state: WorkspaceState,
-        queries: Sequence[tuple[_Request, GetUpdateSince | RebuildDocuments]],
-    ) -> WorkspaceState:
+        state: planning.WorkspaceState,
+        queries: Sequence[tuple[_Request, messages.GetUpdateSince | messages.RebuildDocuments]],
+    ) -> planning.WorkspaceState:
         for _ in range(MAX_ATTEMPTS):
             try:
                 found = await self._planner.documents(state, [message for _, message in queries])
                 if found.to_store is not None:
                     await self.context.fault_point("workspace.followed")
-                    script = store_documents(self._id, state.cursor, found.to_store)
+                    script = changesets.store_documents(self._id, state.cursor, found.to_store)
                     await self._store.write(script)
-            except PositionMoved:
+            except changesets.PositionMoved:
                 state = await self._refresh()
                 continue
             found.documents.settle()
             for (envelope, message), update in zip(queries, found.updates, strict=True):
-                if isinstance(message, RebuildDocuments):
+                if isinstance(message, messages.RebuildDocuments):
                     envelope.reply(message.reply(None))
                 else:
                     envelope.reply(message.reply(update))
             return state
         raise StoreUnavailable("The workspace changes too often to read its documents; try again.")
 
-    async def _publish(self, state: WorkspaceState, batch: Batch, verdicts: PushVerdicts) -> None:
+    async def _publish(
+        self, state: planning.WorkspaceState, batch: Batch, verdicts: planning.PushVerdicts
+    ) -> None:
         moved = state.cursor != batch.cursor
         self._reach(state, batch.cursor)
         for plan, waiting in verdicts.accepted.values():
@@ -310,9 +290,9 @@ class WorkspaceActor(Actor[WorkspaceMessage]):
         if verdicts.refused:
             await self._refuse(verdicts.refused)
 
-    async def _refuse(self, refused: Sequence[tuple[PendingPush, Problem]]) -> None:
+    async def _refuse(self, refused: Sequence[tuple[planning.PendingPush, Problem]]) -> None:
         # A changeset that was accepted before is usually invalid when it is sent again.
-        repeatable: dict[_Request, tuple[PendingPush, Problem]] = {}
+        repeatable: dict[_Request, tuple[planning.PendingPush, Problem]] = {}
         for pending, refusal in refused:
             if pending.push.changeset.repeatable:
                 repeatable[pending.envelope] = (pending, refusal)
@@ -325,11 +305,11 @@ class WorkspaceActor(Actor[WorkspaceMessage]):
                 pending.refuse(repeatable[pending.envelope][1])
 
     async def _refuse_attaching(
-        self, waiting: Sequence[PendingPush], object_ids: Set[ObjectId]
-    ) -> list[PendingPush]:
+        self, waiting: Sequence[planning.PendingPush], object_ids: Set[ObjectId]
+    ) -> list[planning.PendingPush]:
         """Refuse the pushes that attach uploads which are gone; return the others."""
-        rest: list[PendingPush] = []
-        refused: list[tuple[PendingPush, Problem]] = []
+        rest: list[planning.PendingPush] = []
+        refused: list[tuple[planning.PendingPush, Problem]] = []
         for pending in waiting:
             file_id = pending.attaches(object_ids)
             if file_id is None:
@@ -340,12 +320,12 @@ class WorkspaceActor(Actor[WorkspaceMessage]):
         return rest
 
     async def _reply_repeated(
-        self, waiting: Sequence[PendingPush], mutation_ids: Sequence[MutationId]
-    ) -> list[PendingPush]:
+        self, waiting: Sequence[planning.PendingPush], mutation_ids: Sequence[MutationId]
+    ) -> list[planning.PendingPush]:
         """Reply to the pushes that were accepted before; return the others."""
         read = self._store.read if len(mutation_ids) <= FEW_RECEIPTS else self._store.read_much
-        stored = await read(receipts(self._id, mutation_ids))
-        rest: list[PendingPush] = []
+        stored = await read(changesets.receipts(self._id, mutation_ids))
+        rest: list[planning.PendingPush] = []
         for pending in waiting:
             receipt = stored.get(pending.push.changeset.mutation_id)
             if receipt is None:
@@ -361,6 +341,6 @@ MAX_AWAKE = 1000
 
 def workspaces(
     workspace: Callable[[WorkspaceId], WorkspaceActor],
-) -> DirectorySpec[WorkspaceId, WorkspaceMessage]:
+) -> DirectorySpec[WorkspaceId, messages.WorkspaceMessage]:
     """Return the directory of the actors that ``workspace`` makes."""
     return DirectorySpec("workspaces", workspace, idle_timeout=IDLE_SECONDS, max_awake=MAX_AWAKE)

@@ -10,18 +10,9 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Literal, assert_never
 
+from octavo_rules import identity
 from octavo_rules.changes import PurgeFile, SaveNote
 from octavo_rules.content import NoteContent, NoteText
-from octavo_rules.identity import (
-    RANDOM_BYTES,
-    AccountId,
-    Digest,
-    FileId,
-    MutationId,
-    ProgramNumber,
-    RevisionId,
-    uuid7,
-)
 
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.image import UploadedImage
@@ -34,7 +25,7 @@ MAX_OPERATIONS = 500
 class CreateFile:
     """Create a note at ``path``, with an id that was not used before."""
 
-    file_id: FileId
+    file_id: identity.FileId
     path: str
     content: NoteContent
 
@@ -47,7 +38,7 @@ class UpdateFile:
     of a new text are understood from the path that the file has before.
     """
 
-    file_id: FileId
+    file_id: identity.FileId
     if_match: frozenset[str]
     content: NoteText | None = None
     path: str | None = None
@@ -61,7 +52,7 @@ class AttachImage:
     ``if_match`` is None for an image that is expected not to exist.
     """
 
-    file_id: FileId
+    file_id: identity.FileId
     path: str
     image: UploadedImage
     if_match: frozenset[str] | None = None
@@ -71,7 +62,7 @@ class AttachImage:
 class DeleteFile:
     """Delete a live file; its revisions are kept."""
 
-    file_id: FileId
+    file_id: identity.FileId
     if_match: frozenset[str]
 
 
@@ -85,11 +76,11 @@ class RestoreFile:
     ``was_at``, the path of its revision.
     """
 
-    file_id: FileId
+    file_id: identity.FileId
     if_match: frozenset[str]
     path: str | None = None
     content: NoteText | None = None
-    revision_id: RevisionId | None = None
+    revision_id: identity.RevisionId | None = None
     image: Revision | None = None
     rewrite_links: bool = False
     was_at: str | None = None
@@ -115,23 +106,25 @@ class Changeset:
     MCP endpoint. Its credential is limited to the folder ``within``; None for all files.
     """
 
-    mutation_id: MutationId
-    fingerprint: Digest
-    author: AccountId
+    mutation_id: identity.MutationId
+    fingerprint: identity.Digest
+    author: identity.AccountId
     operations: tuple[ChangeOperation, ...]
     repeatable: bool = True
     origin: Origin = "device"
-    program: ProgramNumber | None = None
+    program: identity.ProgramNumber | None = None
     within: Confinement | None = None
 
 
-def fingerprint(operations: Sequence[ChangeOperation]) -> Digest:
+def fingerprint(operations: Sequence[ChangeOperation]) -> identity.Digest:
     """Return the fingerprint of a request; equal operations have equal fingerprints.
 
     It is 128 bits of a SHA-256 digest: only the client itself could gain from a collision.
     """
     encoded = _encode([_members(operation) for operation in operations])
-    return Digest(hashlib.sha256(encoded.encode("utf-8", "surrogatepass")).hexdigest()[:32])
+    return identity.Digest(
+        hashlib.sha256(encoded.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    )
 
 
 def _members(operation: ChangeOperation) -> list[object]:
@@ -176,7 +169,7 @@ def content_of(operation: ChangeOperation) -> NoteContent | None:
 
 def first_repeated(operations: Sequence[ChangeOperation]) -> int | None:
     """Return the index of the first operation on a file that an earlier one has; None for none."""
-    seen: set[FileId] = set()
+    seen: set[identity.FileId] = set()
     for index, operation in enumerate(operations):
         if operation.file_id in seen:
             return index
@@ -199,7 +192,9 @@ def derived_id(
     milliseconds, of_kind = _common(import_id, archive, kind)
     of_one = sha256(f"{import_id} {archive} {kind} {number}".encode()).digest()
     # The first three bytes are shortened to 18 bits.
-    return uuid7(milliseconds, of_kind + number.to_bytes(4, "big") + of_one[: RANDOM_BYTES - 7])
+    return identity.uuid7(
+        milliseconds, of_kind + number.to_bytes(4, "big") + of_one[: identity.RANDOM_BYTES - 7]
+    )
 
 
 @lru_cache(maxsize=64)

@@ -8,21 +8,13 @@ from functools import partial
 from typing import TypeVar, assert_never
 
 from attrs import define, field
+from octavo_rules import identity
 from octavo_rules.changes import PurgeFile, SaveNote
 from octavo_rules.content import MARKDOWN, NoteContent, NoteText
 from octavo_rules.documents.document import Documents
-from octavo_rules.identity import (
-    ContentId,
-    Cursor,
-    Digest,
-    Epoch,
-    FileId,
-    MutationId,
-    Position,
-    RevisionId,
-)
 from octavo_rules.problems import InvalidContent, Problem
 
+from octavo.model import refusal
 from octavo.model.files.changeset import (
     AttachImage,
     ChangeOperation,
@@ -38,16 +30,6 @@ from octavo.model.files.image import ObjectId, UploadedImage, UploadMissing, che
 from octavo.model.files.path import check_path, kind_of
 from octavo.model.files.revision import Revision
 from octavo.model.files.tree import Tree
-from octavo.model.refusal import (
-    FileExists,
-    FileLive,
-    FileMissing,
-    FilePurged,
-    HeadMoved,
-    HeadNotNamed,
-    InvalidPath,
-    OutsideFolder,
-)
 from octavo.model.usage import StorageLimitReached
 
 S = TypeVar("S")
@@ -69,7 +51,7 @@ class Change:
 
     outcome: Outcome
     head: Revision
-    base: RevisionId | None
+    base: identity.RevisionId | None
     content: NoteContent | None = None
     image: UploadedImage | None = None
 
@@ -86,21 +68,21 @@ class Plan:
     """
 
     changeset: Changeset
-    cursor: Cursor
+    cursor: identity.Cursor
     changes: tuple[Change, ...]
     changed: tuple[Change, ...]
     growth: int
     needed: int
 
     @property
-    def position(self) -> Position:
+    def position(self) -> identity.Position:
         """The position of the cursor."""
         return self.cursor.position
 
 
 def plan(
     tree: Tree,
-    cursor: Cursor,
+    cursor: identity.Cursor,
     changeset: Changeset,
     now: int,
     new_revision_id: Callable[[], str],
@@ -123,7 +105,7 @@ def plan(
     _for_each(_check_state, operations, heads)
     if any(heads):
         _check_expected(operations, heads)
-    following = Position(cursor.position + 1)
+    following = identity.Position(cursor.position + 1)
     planner = _ChangesetPlanner(changeset, following, now, new_revision_id)
     changes = _for_each(planner.change, operations, heads)
     tree.check({each.head.file_id: each.head for each in changes if each.outcome != "unchanged"})
@@ -138,11 +120,11 @@ def plan(
         if room is not None and needed > max(0, room):
             raise StorageLimitReached
     changed = (*[each for each in changes if each.outcome != "unchanged"],)
-    reached = Cursor(following, changed[-1].head.revision_id) if changed else cursor
+    reached = identity.Cursor(following, changed[-1].head.revision_id) if changed else cursor
     return Plan(changeset, reached, (*changes,), changed, growth, needed)
 
 
-def check_confinement(changeset: Changeset, heads: Mapping[FileId, Revision]) -> None:
+def check_confinement(changeset: Changeset, heads: Mapping[identity.FileId, Revision]) -> None:
     """Refuse what a credential that is limited to a folder may not change.
 
     An existing file outside is refused as one that does not exist, but its id can't be used again.
@@ -170,11 +152,11 @@ def _check_visible(within: Confinement, operation: ChangeOperation, head: Revisi
 
 def _check_place(within: Confinement, operation: ChangeOperation, _: object) -> None:
     if isinstance(operation, PurgeFile):
-        raise OutsideFolder("Erasing a file permanently requires full access.")
+        raise refusal.OutsideFolder("Erasing a file permanently requires full access.")
     if isinstance(operation, SaveNote | DeleteFile) or operation.path is None:
         return
     if not within.covers(operation.path):
-        raise OutsideFolder(
+        raise refusal.OutsideFolder(
             f"The key or token is limited to the folder {within.folder}, and {operation.path} is "
             "not in it: choose a path below the folder."
         )
@@ -190,15 +172,15 @@ def _for_each(
     for operation, state in zip(operations, states, strict=True):
         try:
             results.append(work(operation, state))
-        except Problem as refusal:
-            refusal.file_id = operation.file_id
+        except Problem as problem:
+            problem.file_id = operation.file_id
             raise
     return results
 
 
 def _check_purged(_: ChangeOperation, head: Revision | None) -> None:
     if head is not None and head.state == "purged":
-        raise FilePurged(
+        raise refusal.FilePurged(
             f"The file {head.file_id} was purged, and its id can't be used again: use a new id."
         )
 
@@ -212,7 +194,9 @@ def _check_state(operation: ChangeOperation, head: Revision | None) -> None:
             if head is None:
                 raise _missing(operation.file_id)
             if head.state == "live" and not _has_content(operation):
-                raise FileLive(f"The file {head.file_id} is not deleted: {_remedy(operation)}.")
+                raise refusal.FileLive(
+                    f"The file {head.file_id} is not deleted: {_remedy(operation)}."
+                )
         case UpdateFile() | SaveNote() | DeleteFile():
             if head is None or head.state == "deleted":
                 raise _missing(operation.file_id)
@@ -222,7 +206,7 @@ def _check_state(operation: ChangeOperation, head: Revision | None) -> None:
             if head is None or head.state == "deleted":
                 raise _missing(operation.file_id)
             if if_match is None:
-                raise HeadNotNamed(
+                raise refusal.HeadNotNamed(
                     f"The file {head.file_id} exists: give the revision that you know, or another"
                     " id for a new file."
                 )
@@ -242,12 +226,12 @@ def _remedy(operation: RestoreFile | PurgeFile) -> str:
     return "to restore an earlier text, give its revisionId"
 
 
-def _taken(file_id: FileId) -> FileExists:
-    return FileExists(f"The id {file_id} belongs to a file: use another id.")
+def _taken(file_id: identity.FileId) -> refusal.FileExists:
+    return refusal.FileExists(f"The id {file_id} belongs to a file: use another id.")
 
 
-def _missing(file_id: FileId) -> FileMissing:
-    return FileMissing(f"The file {file_id} does not exist, or is deleted.")
+def _missing(file_id: identity.FileId) -> refusal.FileMissing:
+    return refusal.FileMissing(f"The file {file_id} does not exist, or is deleted.")
 
 
 def _check_expected(
@@ -259,7 +243,7 @@ def _check_expected(
         if head is not None and not _expects(operation, head)
     }
     if moved:
-        raise HeadMoved(moved)
+        raise refusal.HeadMoved(moved)
 
 
 def _expects(operation: ChangeOperation, head: Revision) -> bool:
@@ -273,7 +257,7 @@ class _ChangesetPlanner:
     """Plans the new revisions of one changeset."""
 
     changeset: Changeset
-    position: Position
+    position: identity.Position
     now: int
     new_revision_id: Callable[[], str]
 
@@ -303,7 +287,7 @@ class _ChangesetPlanner:
 
     def _create(self, operation: CreateFile) -> Change:
         _check_note_path(operation.path)
-        content, revision_id = operation.content, RevisionId(self.new_revision_id())
+        content, revision_id = operation.content, identity.RevisionId(self.new_revision_id())
         head = Revision(
             file_id=operation.file_id,
             state="live",
@@ -311,7 +295,7 @@ class _ChangesetPlanner:
             path=operation.path,
             revision_id=revision_id,
             position=self.position,
-            content_id=ContentId(revision_id),
+            content_id=identity.ContentId(revision_id),
             digest=content.digest,
             size=content.size,
             media_type=MARKDOWN,
@@ -330,7 +314,7 @@ class _ChangesetPlanner:
         check_image_path(path, image.media_type, "" if old is None else old.path)
         if old is not None and (old.digest, old.path) == (image.digest, path):
             return Change("unchanged", old, old.revision_id)
-        revision_id = RevisionId(self.new_revision_id())
+        revision_id = identity.RevisionId(self.new_revision_id())
         head = Revision(
             file_id=operation.file_id,
             state="live",
@@ -338,7 +322,7 @@ class _ChangesetPlanner:
             path=path,
             revision_id=revision_id,
             position=self.position,
-            content_id=ContentId(revision_id),
+            content_id=identity.ContentId(revision_id),
             digest=image.digest,
             size=image.size,
             media_type=image.media_type,
@@ -359,8 +343,8 @@ class _ChangesetPlanner:
             case CreateFile(_, _, content):
                 documents.created(file_id, head.content_id, content)
             case SaveNote(_, epoch, update):
-                revision_id = RevisionId(self.new_revision_id())
-                merged = documents.merge(file_id, epoch, update, Epoch(revision_id))
+                revision_id = identity.RevisionId(self.new_revision_id())
+                merged = documents.merge(file_id, epoch, update, identity.Epoch(revision_id))
                 if merged is None:
                     return change
                 text = merged if merged.digest != head.digest else None
@@ -415,11 +399,11 @@ class _ChangesetPlanner:
         self,
         old: Revision,
         content: NoteText | None = None,
-        revision_id: RevisionId | None = None,
+        revision_id: identity.RevisionId | None = None,
     ) -> Revision:
         """Return the revision after ``old``; it keeps the content if ``content`` is None."""
         if revision_id is None:
-            revision_id = RevisionId(self.new_revision_id())
+            revision_id = identity.RevisionId(self.new_revision_id())
         changeset = self.changeset
         # Every save makes one: `replace` takes three times as long.
         return Revision(
@@ -429,7 +413,7 @@ class _ChangesetPlanner:
             old.path,
             revision_id,
             self.position,
-            old.content_id if content is None else ContentId(revision_id),
+            old.content_id if content is None else identity.ContentId(revision_id),
             old.digest if content is None else content.digest,
             old.size if content is None else content.size,
             old.media_type,
@@ -463,7 +447,7 @@ def _with_image(head: Revision, image: Revision | None) -> Revision:
 def _check_note_path(path: str, kept: str = "") -> None:
     check_path(path, kept)
     if kind_of(path) != "note":
-        raise InvalidPath("The path of a note must end with a name and .md.")
+        raise refusal.InvalidPath("The path of a note must end with a name and .md.")
 
 
 def _purged(head: Revision) -> Revision:
@@ -471,8 +455,8 @@ def _purged(head: Revision) -> Revision:
         head,
         state="purged",
         path="",
-        content_id=ContentId(""),
-        digest=Digest(""),
+        content_id=identity.ContentId(""),
+        digest=identity.Digest(""),
         size=0,
         media_type="",
     )
@@ -508,13 +492,13 @@ class Receipt:
         outcomes: the outcomes in the order of the operations.
     """
 
-    mutation_id: MutationId
-    fingerprint: Digest
-    cursor: Cursor
+    mutation_id: identity.MutationId
+    fingerprint: identity.Digest
+    cursor: identity.Cursor
     outcomes: tuple[FileOutcome, ...]
 
     @property
-    def position(self) -> Position:
+    def position(self) -> identity.Position:
         """The position of the cursor."""
         return self.cursor.position
 
@@ -572,12 +556,12 @@ class Batch:
     """
 
     _tree: Tree
-    cursor: Cursor
+    cursor: identity.Cursor
     _now: int
     _new_revision_id: Callable[[], str]
     _documents: Documents
     _room: int | None = None
-    _before: list[tuple[FileId, Revision | None]] = field(factory=list, init=False)
+    _before: list[tuple[identity.FileId, Revision | None]] = field(factory=list, init=False)
     _attached: set[ObjectId] = field(factory=set, init=False)
     plans: list[Plan] = field(factory=list, init=False)
     purges: bool = field(default=False, init=False)

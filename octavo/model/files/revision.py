@@ -6,16 +6,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Literal, TypeVar
 
-from octavo_rules.identity import (
-    AccountId,
-    ContentId,
-    Digest,
-    FileId,
-    MutationId,
-    Position,
-    ProgramNumber,
-    RevisionId,
-)
+from octavo_rules import identity
 
 from octavo.model.files.path import Kind
 
@@ -40,21 +31,21 @@ class Revision:
         program: the program that made it by the MCP endpoint; None for any other origin.
     """
 
-    file_id: FileId
+    file_id: identity.FileId
     state: State
     kind: Kind
     path: str
-    revision_id: RevisionId
-    position: Position
-    content_id: ContentId
-    digest: Digest
+    revision_id: identity.RevisionId
+    position: identity.Position
+    content_id: identity.ContentId
+    digest: identity.Digest
     size: int
     media_type: str
-    author: AccountId
-    mutation_id: MutationId
+    author: identity.AccountId
+    mutation_id: identity.MutationId
     created_at: int
     origin: Origin = "device"
-    program: ProgramNumber | None = None
+    program: identity.ProgramNumber | None = None
 
 
 K = TypeVar("K")

@@ -10,18 +10,7 @@ from pathlib import Path
 
 import trio
 
-from octavo.store.blobs.blob_store import (
-    CHUNK,
-    BlobDamaged,
-    BlobKey,
-    BlobMissing,
-    BlobsUnavailable,
-    digest_of_key,
-    is_blob_key,
-    path_of_key,
-)
-from octavo.store.blobs.deletion_lock import deleting
-from octavo.store.blobs.staging import create_file, disk_failures
+from octavo.store.blobs import blob_store, deletion_lock, staging
 
 _OF_ONE_FILE = frozenset(
     {errno.EIO, errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.EPERM}
@@ -44,24 +33,24 @@ class LocalBlobs:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         # The size and the time of those that are intact, the one that was checked first at first.
-        self._intact: dict[BlobKey, tuple[int, int]] = {}
+        self._intact: dict[blob_store.BlobKey, tuple[int, int]] = {}
 
-    async def put(self, key: BlobKey, source: Path) -> None:
+    async def put(self, key: blob_store.BlobKey, source: Path) -> None:
         """See `octavo.store.blobs.BlobStore`. The file is moved; it must be durable already."""
-        with disk_failures():
+        with staging.disk_failures():
             await trio.to_thread.run_sync(move_to_blob, self._folder, key, source)
 
     async def read(
-        self, key: BlobKey, start: int = 0, stop: int | None = None
+        self, key: blob_store.BlobKey, start: int = 0, stop: int | None = None
     ) -> AsyncGenerator[bytes, None]:
         """See `octavo.store.blobs.BlobStore`."""
-        with disk_failures():
+        with staging.disk_failures():
             descriptor = await trio.to_thread.run_sync(self._open, key)
         try:
             at = start
             while stop is None or at < stop:
-                size = CHUNK if stop is None else min(CHUNK, stop - at)
-                with disk_failures():
+                size = blob_store.CHUNK if stop is None else min(blob_store.CHUNK, stop - at)
+                with staging.disk_failures():
                     chunk = await trio.to_thread.run_sync(os.pread, descriptor, size, at)
                 if not chunk:
                     return
@@ -70,20 +59,20 @@ class LocalBlobs:
         finally:
             os.close(descriptor)
 
-    async def is_intact(self, key: BlobKey) -> bool:
+    async def is_intact(self, key: blob_store.BlobKey) -> bool:
         """See `octavo.store.blobs.BlobStore`."""
 
         def look() -> bool:
             try:
                 os.close(self._open(key))
-            except BlobMissing:
+            except blob_store.BlobMissing:
                 return False
             return True
 
-        with disk_failures():
+        with staging.disk_failures():
             return await trio.to_thread.run_sync(look)
 
-    async def fetch(self, key: BlobKey, target: Path) -> None:
+    async def fetch(self, key: blob_store.BlobKey, target: Path) -> None:
         """See `octavo.store.blobs.BlobStore`. On the same file system, it is a second name."""
 
         def link() -> None:
@@ -91,49 +80,49 @@ class LocalBlobs:
             try:
                 target.hardlink_to(self._path(key))
             except FileNotFoundError:
-                raise BlobMissing(f"the blob {key} is missing") from None
+                raise blob_store.BlobMissing(f"the blob {key} is missing") from None
             except FileExistsError:
                 raise
             except OSError:
                 # Another file system, or one without links.
                 self._copy(key, target)
 
-        with disk_failures():
+        with staging.disk_failures():
             await trio.to_thread.run_sync(link)
 
-    def _copy(self, key: BlobKey, target: Path) -> None:
+    def _copy(self, key: blob_store.BlobKey, target: Path) -> None:
         try:
             source = self._path(key).open("rb")
         except FileNotFoundError:
-            raise BlobMissing(f"the blob {key} is missing") from None
-        with source, open(create_file(target), "wb") as written:
-            shutil.copyfileobj(source, written, CHUNK)
+            raise blob_store.BlobMissing(f"the blob {key} is missing") from None
+        with source, open(staging.create_file(target), "wb") as written:
+            shutil.copyfileobj(source, written, blob_store.CHUNK)
 
-    async def delete(self, key: BlobKey) -> None:
+    async def delete(self, key: blob_store.BlobKey) -> None:
         """See `octavo.store.blobs.BlobStore`. Fails while a backup copies the blobs."""
         path = self._path(key)
 
         def remove() -> None:
             if path.parent.is_dir():
-                with deleting(self._folder):
+                with deletion_lock.deleting(self._folder):
                     path.unlink(missing_ok=True)
                     # Otherwise the blob could be back after a crash.
                     _sync(path.parent)
 
-        with disk_failures():
+        with staging.disk_failures():
             await trio.to_thread.run_sync(remove)
 
     async def check(self) -> None:
         """See `octavo.store.blobs.BlobStore`."""
         if not await trio.to_thread.run_sync(os.access, self._folder, os.W_OK | os.X_OK):
-            raise BlobsUnavailable("the folder of the blobs can't be written")
+            raise blob_store.BlobsUnavailable("the folder of the blobs can't be written")
 
-    def _open(self, key: BlobKey) -> int:
+    def _open(self, key: blob_store.BlobKey) -> int:
         """Return the descriptor of a blob that is intact."""
         try:
             descriptor = os.open(self._path(key), os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
-            raise BlobMissing(f"the blob {key} is missing") from None
+            raise blob_store.BlobMissing(f"the blob {key} is missing") from None
         except OSError as error:
             raise _unreadable(key, error) from error
         try:
@@ -146,33 +135,33 @@ class LocalBlobs:
             raise
         return descriptor
 
-    def _check(self, key: BlobKey, descriptor: int) -> None:
+    def _check(self, key: blob_store.BlobKey, descriptor: int) -> None:
         found = os.fstat(descriptor)
         state = found.st_size, found.st_mtime_ns
         if self._intact.get(key) == state:
             return
         with open(descriptor, "rb", closefd=False) as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        if digest != digest_of_key(key):
-            raise BlobDamaged(f"the blob {key} is damaged")
+        if digest != blob_store.digest_of_key(key):
+            raise blob_store.BlobDamaged(f"the blob {key} is damaged")
         if len(self._intact) >= _REMEMBERED:
             self._intact.pop(next(iter(self._intact)), None)
         self._intact[key] = state
 
-    def _path(self, key: BlobKey) -> Path:
-        return self._folder / path_of_key(key)
+    def _path(self, key: blob_store.BlobKey) -> Path:
+        return self._folder / blob_store.path_of_key(key)
 
 
-def _unreadable(key: BlobKey, error: OSError) -> Exception:
+def _unreadable(key: blob_store.BlobKey, error: OSError) -> Exception:
     """Return the error to raise for one of a blob, or of the whole disk."""
     if error.errno in _OF_ONE_FILE:
-        return BlobDamaged(f"the blob {key} can't be read: {error.strerror}")
+        return blob_store.BlobDamaged(f"the blob {key} can't be read: {error.strerror}")
     return error
 
 
-def move_to_blob(folder: Path, key: BlobKey, source: Path) -> None:
+def move_to_blob(folder: Path, key: blob_store.BlobKey, source: Path) -> None:
     """Move a durable file into a folder of blobs, durably; folders are created. Raises OSError."""
-    path = folder / path_of_key(key)
+    path = folder / blob_store.path_of_key(key)
     made = []
     parent = path.parent
     while not parent.is_dir():
@@ -197,7 +186,7 @@ def _copy_durably(source: Path, path: Path) -> None:
     try:
         opener = partial(os.open, mode=0o600)
         with source.open("rb") as read, open(part, "wb", opener=opener) as written:
-            shutil.copyfileobj(read, written, CHUNK)
+            shutil.copyfileobj(read, written, blob_store.CHUNK)
             written.flush()
             os.fsync(written.fileno())
         part.replace(path)
@@ -206,7 +195,7 @@ def _copy_durably(source: Path, path: Path) -> None:
         raise
 
 
-def keys_in(folder: Path) -> Iterator[BlobKey]:
+def keys_in(folder: Path) -> Iterator[blob_store.BlobKey]:
     """Yield the keys of the blobs in a folder, which may be missing; other files are ignored.
 
     Yielded blobs may be removed meanwhile. Raises OSError.
@@ -214,8 +203,10 @@ def keys_in(folder: Path) -> Iterator[BlobKey]:
     for outer in _entries(folder):
         for inner in _entries(folder / outer):
             for name in _entries(folder / outer / inner):
-                if is_blob_key(name) and path_of_key(BlobKey(name)) == f"{outer}/{inner}/{name}":
-                    yield BlobKey(name)
+                key = blob_store.BlobKey(name)
+                place = f"{outer}/{inner}/{name}"
+                if blob_store.is_blob_key(name) and blob_store.path_of_key(key) == place:
+                    yield key
 
 
 def _entries(folder: Path) -> list[str]:

@@ -26,16 +26,7 @@ import trio
 from obstore.exceptions import BaseError
 from obstore.store import AzureStore, GCSStore, S3Store
 
-from octavo.store.blobs.blob_store import (
-    CHUNK,
-    BlobKey,
-    BlobMissing,
-    BlobsFull,
-    BlobsUnavailable,
-    BlobsUnusable,
-    path_of_key,
-)
-from octavo.store.blobs.staging import create_file, disk_failures
+from octavo.store.blobs import blob_store, staging
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, RetryConfig
@@ -146,16 +137,16 @@ class ObjectFailure(Exception):
         self.status = status
         self.code = code
 
-    def as_blob_error(self, path: str) -> BlobMissing | BlobsUnavailable:
+    def as_blob_error(self, path: str) -> blob_store.BlobMissing | blob_store.BlobsUnavailable:
         """Return the error for callers of the blob store, for a request for ``path``.
 
         A 404 alone does not mean that the blob is missing: it may come from a proxy or a wrong
         endpoint, or mean that the bucket is missing.
         """
         if self.code in _MISSING:
-            return BlobMissing(f"the blob {path} is missing")
+            return blob_store.BlobMissing(f"the blob {path} is missing")
         full = self.status == _INSUFFICIENT_STORAGE or self.code in _FULL
-        kind = BlobsFull if full else BlobsUnavailable
+        kind = blob_store.BlobsFull if full else blob_store.BlobsUnavailable
         return kind(f"the object store can't be used: {self.reason}")
 
 
@@ -217,14 +208,14 @@ class ObjectBlobs:
         self._readers = trio.CapacityLimiter(READERS)
         self._uploaders = trio.CapacityLimiter(UPLOADS)
 
-    async def put(self, key: BlobKey, source: Path) -> None:
+    async def put(self, key: blob_store.BlobKey, source: Path) -> None:
         """See `octavo.store.blobs.BlobStore`. The file is copied.
 
         When cancelled, a large upload stops at its next part, and is aborted in the store.
         """
-        with disk_failures():
+        with staging.disk_failures():
             size = (await trio.Path(source).stat()).st_size
-        path = path_of_key(key)
+        path = blob_store.path_of_key(key)
         upload = _Upload(self._uploads, path, source)
         limit = self._timeouts.of_upload(size)
         try:
@@ -233,19 +224,19 @@ class ObjectBlobs:
             upload.abandoned = True
 
     async def read(
-        self, key: BlobKey, start: int = 0, stop: int | None = None
+        self, key: blob_store.BlobKey, start: int = 0, stop: int | None = None
     ) -> AsyncGenerator[bytes, None]:
         """See `octavo.store.blobs.BlobStore`.
 
         A request reads `READ_BYTES` at most, so that a slow reader holds no connection open.
         """
-        path = path_of_key(key)
+        path = blob_store.path_of_key(key)
         at = start
         while stop is None or at < stop:
             end = at + READ_BYTES if stop is None else min(at + READ_BYTES, stop)
             data, size = await self._call(path, partial(self._read_range, path, at, end))
-            for offset in range(0, len(data), CHUNK):
-                yield data[offset : offset + CHUNK]
+            for offset in range(0, len(data), blob_store.CHUNK):
+                yield data[offset : offset + blob_store.CHUNK]
                 await trio.lowlevel.checkpoint()
             at += len(data)
             if at >= size:
@@ -267,26 +258,26 @@ class ObjectBlobs:
             raise ObjectFailure("it returned other bytes than it was asked for")
         return data, size
 
-    async def fetch(self, key: BlobKey, target: Path) -> None:
+    async def fetch(self, key: blob_store.BlobKey, target: Path) -> None:
         """See `octavo.store.blobs.BlobStore`."""
         async with aclosing(self.read(key)) as pieces:
             piece = await anext(pieces, b"")
-            with disk_failures():
+            with staging.disk_failures():
                 file = await trio.to_thread.run_sync(_create, target)
             with file:
                 while piece:
-                    with disk_failures():
+                    with staging.disk_failures():
                         await trio.to_thread.run_sync(_write, file, piece)
                     piece = await anext(pieces, b"")
 
-    async def delete(self, key: BlobKey) -> None:
+    async def delete(self, key: blob_store.BlobKey) -> None:
         """See `octavo.store.blobs.BlobStore`."""
-        path = path_of_key(key)
+        path = blob_store.path_of_key(key)
         # S3 returns success for an object that does not exist; the others don't.
-        with suppress(BlobMissing):
+        with suppress(blob_store.BlobMissing):
             await self._call(path, partial(obstore.delete, self._requests, path))
 
-    async def is_intact(self, key: BlobKey) -> bool:
+    async def is_intact(self, key: blob_store.BlobKey) -> bool:
         """See `octavo.store.blobs.BlobStore`."""
         await trio.lowlevel.checkpoint()
         return True
@@ -362,7 +353,7 @@ class _Upload:
 
 
 def _create(target: Path) -> FileIO:
-    return open(create_file(target), "wb", buffering=0)
+    return open(staging.create_file(target), "wb", buffering=0)
 
 
 def _write(file: FileIO, data: bytes) -> None:
@@ -387,4 +378,4 @@ def open_object_store(address: str, timeouts: StoreTimeouts | None = None) -> Ob
         )
     except (BaseError, ValueError, OSError) as error:
         reason = configuration_fault(error)
-    raise BlobsUnusable(f"the object store {address} can't be opened: {reason}")
+    raise blob_store.BlobsUnusable(f"the object store {address} can't be opened: {reason}")

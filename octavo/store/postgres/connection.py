@@ -11,14 +11,7 @@ from typing import Any, Protocol, cast
 
 import asyncpg  # type: ignore[import-untyped]
 
-from octavo.store import identifiers
-from octavo.store.errors import (
-    ConstraintViolated,
-    StatementInvalid,
-    StoreError,
-    StoreFull,
-    StoreUnavailable,
-)
+from octavo.store import errors, identifiers
 from octavo.store.postgres.bridge import time_limit
 
 # What a statement or a connection raises: also for text that is not Unicode, identifiers that are
@@ -43,7 +36,7 @@ _MISTAKES = frozenset({"0A", "21", "22", "25", "26", "2B", "34", "42", "44"})
 _NOT_ALLOWED = "42501"
 
 
-class Conflict(StoreUnavailable):
+class Conflict(errors.StoreUnavailable):
     """The transaction conflicted with another, and was rolled back; it may be run again."""
 
 
@@ -52,7 +45,7 @@ def message_of(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
-def failure(error: BaseException, *, reading: bool = False) -> StoreError:
+def failure(error: BaseException, *, reading: bool = False) -> errors.StoreError:
     """Return the store's error for an error of a statement, with this as the cause.
 
     ``reading`` says that the transaction is read-only, so that an attempt to write is a bug of the
@@ -63,28 +56,28 @@ def failure(error: BaseException, *, reading: bool = False) -> StoreError:
     return result
 
 
-def _failure(error: BaseException, *, reading: bool) -> StoreError:
+def _failure(error: BaseException, *, reading: bool) -> errors.StoreError:
     code = getattr(error, "sqlstate", None)
     if code is None:
         # What the client refuses to send is a ValueError, or only known by its message.
         wrong = isinstance(error, ValueError | OverflowError)
         if wrong or (isinstance(error, asyncpg.InterfaceError) and "connection" not in str(error)):
-            return StatementInvalid(str(error))
-        return StoreUnavailable(f"the database can't be reached: {message_of(error)}")
+            return errors.StatementInvalid(str(error))
+        return errors.StoreUnavailable(f"the database can't be reached: {message_of(error)}")
     if code in _CONFLICTS:
         return Conflict(f"too many concurrent writes: {error}")
     if code.startswith(_CONSTRAINT):
-        return ConstraintViolated(str(error))
+        return errors.ConstraintViolated(str(error))
     if code == _DISK_FULL:
-        return StoreFull(f"the database has no room: {error}")
+        return errors.StoreFull(f"the database has no room: {error}")
     if code == _READ_ONLY and not reading:
-        return StoreUnavailable(f"the database is read-only: {error}")
+        return errors.StoreUnavailable(f"the database is read-only: {error}")
     if code[:2] in _MISTAKES and code != _NOT_ALLOWED:
-        return StatementInvalid(str(error))
-    return StoreUnavailable(f"the database failed: {error}")
+        return errors.StatementInvalid(str(error))
+    return errors.StoreUnavailable(f"the database failed: {error}")
 
 
-def commit_failure(error: BaseException) -> StoreError:
+def commit_failure(error: BaseException) -> errors.StoreError:
     """Return the store's error for an error of COMMIT, with this as the cause.
 
     Or of a statement that is a transaction of its own. After a conflict, a failed constraint or a
@@ -92,7 +85,7 @@ def commit_failure(error: BaseException) -> StoreError:
     transaction may have been committed.
     """
     result = failure(error)
-    rolled_back = Conflict | ConstraintViolated | StatementInvalid
+    rolled_back = Conflict | errors.ConstraintViolated | errors.StatementInvalid
     result.outcome_unknown = not isinstance(result, rolled_back)
     return result
 
@@ -196,7 +189,9 @@ def require_settings(asked: Mapping[str, str], found: Iterable[tuple[str, str]])
     settings = dict(found)
     for name, value in asked.items():
         if settings.get(name) != value:
-            raise StoreUnavailable(f"{name} is {settings.get(name)} instead of {value}: {POOLER}")
+            raise errors.StoreUnavailable(
+                f"{name} is {settings.get(name)} instead of {value}: {POOLER}"
+            )
 
 
 class Connections:

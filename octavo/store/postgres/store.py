@@ -11,6 +11,7 @@ import trio
 from octavo.store.errors import StatementInvalid, StoreUnavailable
 from octavo.store.fair_turns import FairTurns, working_for
 from octavo.store.migrations import NEWEST, shipped
+from octavo.store.postgres import requirements
 from octavo.store.postgres.bridge import Bridge, open_bridge, time_limit, ungrouped
 from octavo.store.postgres.connection import (
     FAILURES,
@@ -24,12 +25,6 @@ from octavo.store.postgres.connection import (
     message_of,
 )
 from octavo.store.postgres.listening import Messages, listening
-from octavo.store.postgres.requirements import (
-    check_database,
-    check_sessions,
-    migrate,
-    opening_failure,
-)
 from octavo.store.postgres.transaction import PostgresTransaction
 from octavo.store.transaction import (
     NO_LISTENERS,
@@ -263,18 +258,18 @@ class PostgresStore:
         try:
             connection = await connect(self._url, statement_seconds=0)
             try:
-                await check_database(connection)
+                await requirements.check_database(connection)
                 await self._check_sessions(connection)
-                await migrate(connection, shipped("postgres"))
+                await requirements.migrate(connection, shipped("postgres"))
             finally:
                 connection.terminate()
         except FAILURES as error:
-            raise opening_failure(error, self._url) from error
+            raise requirements.opening_failure(error, self._url) from error
 
     async def _check_sessions(self, connection: PooledConnection) -> None:
         other = await connect(self._url)
         try:
-            await check_sessions(connection, other)
+            await requirements.check_sessions(connection, other)
         finally:
             other.terminate()
 

@@ -6,43 +6,21 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import get_args
 
+from octavo_rules import identity
 from octavo_rules.content import NoteContent, StoredText
 from octavo_rules.documents.document import ChangedDocument
-from octavo_rules.identity import (
-    Cursor,
-    Digest,
-    FileId,
-    MutationId,
-    Position,
-    RevisionId,
-    WorkspaceId,
-)
 
 from octavo.model.files.changeset import Outcome
 from octavo.model.files.image import UploadedImage
 from octavo.model.files.plan import Change, FileOutcome, Plan, Receipt, may_move
 from octavo.store import identifiers
 from octavo.store.compression import compressed
-from octavo.store.queries.blobs import insert_images
+from octavo.store.queries import blobs, marks, process_notices, revision_rows
 from octavo.store.queries.documents import (
     OF_FILE,
     delete_documents,
     preserve_documents,
     put_documents,
-)
-from octavo.store.queries.marks import cursor_of_row
-from octavo.store.queries.process_notices import change_notice, notify_change
-from octavo.store.queries.revision_rows import (
-    COLUMNS,
-    COPIED,
-    COUNT,
-    WORKSPACE,
-    execute_each,
-    from_both,
-    placeholders,
-    revision_of,
-    select_in,
-    values_of,
 )
 from octavo.store.transaction import (
     NotInOneStatement,
@@ -65,12 +43,14 @@ _READ_DOCUMENTS = """
     WHERE id = $1::uuid AND position = $2 AND mark_id = $3::uuid RETURNING pk
 """
 _INSERT_HEAD = f"""
-    INSERT INTO files (workspace, {COLUMNS}, content, pk)
-    VALUES ($1, {placeholders(2)}, ${COUNT + 2}, ${COUNT + 3})
+    INSERT INTO files (workspace, {revision_rows.COLUMNS}, content, pk)
+    VALUES ($1, {revision_rows.placeholders(2)},
+        ${revision_rows.COUNT + 2}, ${revision_rows.COUNT + 3})
 """
 _SUPERSEDE_HEAD = f"""
-    INSERT INTO revisions (workspace, file, {COPIED})
-    SELECT workspace, pk, {COPIED} FROM files WHERE workspace = $1 AND file_id = $2::uuid
+    INSERT INTO revisions (workspace, file, {revision_rows.COPIED})
+    SELECT workspace, pk, {revision_rows.COPIED} FROM files
+    WHERE workspace = $1 AND file_id = $2::uuid
 """
 # The index by path is left alone when the statement does not name its columns.
 _REPLACE_HEAD = """
@@ -111,19 +91,19 @@ _ERASE_REVISION_DETAILS = f"""
 """
 _RECEIPTS = f"""
     SELECT mutation_id, fingerprint, position, mark_id, changes FROM receipts
-    WHERE workspace = {WORKSPACE} AND mutation_id IN ($ids)
+    WHERE workspace = {revision_rows.WORKSPACE} AND mutation_id IN ($ids)
 """
 _COMMITTED = f"""
     SELECT changes, position FROM receipts
-    WHERE workspace = {WORKSPACE} AND mutation_id = $2::uuid
+    WHERE workspace = {revision_rows.WORKSPACE} AND mutation_id = $2::uuid
 """
-_REVISIONS = from_both(
+_REVISIONS = revision_rows.from_both(
     f"""SELECT {{columns}} FROM {{source}}
-    WHERE {{table}}.workspace = {WORKSPACE} AND {{table}}.revision_id IN ($ids)"""
+    WHERE {{table}}.workspace = {revision_rows.WORKSPACE} AND {{table}}.revision_id IN ($ids)"""
 )
-_REVISIONS_AT = from_both(
+_REVISIONS_AT = revision_rows.from_both(
     f"""SELECT {{columns}} FROM {{source}}
-    WHERE {{table}}.workspace = {WORKSPACE} AND {{table}}.position IN ($names)"""
+    WHERE {{table}}.workspace = {revision_rows.WORKSPACE} AND {{table}}.position IN ($names)"""
 )
 _CONTENTS_OF = """
     SELECT revision_id, content FROM revisions WHERE workspace = $1 AND revision_id IN ($ids)
@@ -151,18 +131,18 @@ class WorkspaceGone(Exception):
 class Repeated(Exception):
     """Some changesets were committed before, those of ``mutation_ids``. None was committed now."""
 
-    def __init__(self, mutation_ids: Sequence[MutationId]) -> None:
+    def __init__(self, mutation_ids: Sequence[identity.MutationId]) -> None:
         super().__init__(mutation_ids)
         self.mutation_ids = tuple(mutation_ids)
 
 
 def commit_changesets(
-    workspace_id: WorkspaceId,
-    planned_at: Cursor,
+    workspace_id: identity.WorkspaceId,
+    planned_at: identity.Cursor,
     plans: Sequence[Plan],
     now: int,
     documents: Sequence[ChangedDocument] = (),
-    texts: Mapping[RevisionId, bytes] = MappingProxyType({}),
+    texts: Mapping[identity.RevisionId, bytes] = MappingProxyType({}),
 ) -> Script[None]:
     """Commit ``plans``, which were planned in this order from ``planned_at`` on.
 
@@ -185,7 +165,7 @@ def commit_changesets(
         )
         await _insert_receipts(transaction, workspace, plans, now)
         if changed:
-            await notify_change(transaction, workspace_id, reached)
+            await process_notices.notify_change(transaction, workspace_id, reached)
         for before_commit in transaction.listeners.committing:
             await before_commit(transaction, workspace_id, workspace, plans)
         await store_changes(
@@ -201,8 +181,8 @@ def commit_changesets(
                 await before_erasure(transaction, workspace_id, workspace, purged)
             await delete_documents(transaction, workspace, purged)
             files = [(workspace, file_id) for file_id in purged]
-            await execute_each(transaction, _QUEUE_CONTENTS_FOR_SWEEPING, files)
-            await execute_each(
+            await revision_rows.execute_each(transaction, _QUEUE_CONTENTS_FOR_SWEEPING, files)
+            await revision_rows.execute_each(
                 transaction, _ERASE_REVISION_DETAILS, [(*file, b"") for file in files]
             )
 
@@ -216,10 +196,10 @@ def commit_changesets(
                 planned_at,
                 reached,
                 sum([each.growth for each in plans]),
-                [(*values_of(change.head), change.base) for change in changed],
+                [(*revision_rows.values_of(change.head), change.base) for change in changed],
                 [texts.get(change.head.revision_id) or _text_of(change) for change in changed],
                 [_receipt_values(plan, now) for plan in plans if plan.changeset.repeatable],
-                change_notice(workspace_id, reached),
+                process_notices.change_notice(workspace_id, reached),
             )
         )
 
@@ -238,8 +218,8 @@ def _are_saves(plans: Sequence[Plan], changed: Sequence[Change]) -> bool:
 
 async def _move_cursor(
     transaction: Transaction,
-    workspace_id: WorkspaceId,
-    planned_at: Cursor,
+    workspace_id: identity.WorkspaceId,
+    planned_at: identity.Cursor,
     plans: Sequence[Plan],
     created: int,
 ) -> tuple[int, int, bool]:
@@ -259,7 +239,7 @@ async def _move_cursor(
 
 
 async def _why_nothing_moved(
-    transaction: Transaction, workspace_id: WorkspaceId
+    transaction: Transaction, workspace_id: identity.WorkspaceId
 ) -> WorkspaceGone | PositionMoved:
     found = await transaction.fetch_one(
         "SELECT position FROM workspaces WHERE id = $1::uuid", workspace_id
@@ -268,8 +248,8 @@ async def _why_nothing_moved(
 
 
 def store_documents(
-    workspace_id: WorkspaceId,
-    cursor: Cursor,
+    workspace_id: identity.WorkspaceId,
+    cursor: identity.Cursor,
     documents: Sequence[ChangedDocument],
 ) -> Script[None]:
     """Store documents that follow the heads at ``cursor``, before somebody reads them.
@@ -289,7 +269,7 @@ def store_documents(
     return put
 
 
-def compressed_texts(plans: Sequence[Plan]) -> dict[RevisionId, bytes]:
+def compressed_texts(plans: Sequence[Plan]) -> dict[identity.RevisionId, bytes]:
     """Return the new texts of plans as they are stored, by their revisions.
 
     Megabytes take tens of milliseconds. Done before the transaction, others can write meanwhile.
@@ -307,7 +287,7 @@ async def store_changes(
     workspace: int,
     changed: Sequence[Change],
     last_file: int,
-    compressed_before: Mapping[RevisionId, bytes] = MappingProxyType({}),
+    compressed_before: Mapping[identity.RevisionId, bytes] = MappingProxyType({}),
     *,
     preserve: bool,
 ) -> None:
@@ -319,7 +299,7 @@ async def store_changes(
     """
     brought = [change for change in changed if change.content or change.image]
     assigned = await transaction.new_contents(len(brought)) if brought else ()
-    contents: dict[RevisionId, int] = {}
+    contents: dict[identity.RevisionId, int] = {}
     texts: list[tuple[int, NoteContent | bytes]] = []
     images: list[tuple[int, UploadedImage]] = []
     for change, number in zip(brought, assigned, strict=True):
@@ -332,12 +312,13 @@ async def store_changes(
     # The changes of existing files are written in rounds, with at most one change of a file in
     # each: the first change of every file, then the second of those that have one, and so on.
     # So each head becomes a revision before the next change of its file replaces it.
-    rounds: list[dict[FileId, Change]] = []
+    rounds: list[dict[identity.FileId, Change]] = []
     for change in changed:
         head = change.head
         if change.outcome == "created":
             number = last_file + len(created) + 1
-            created.append((workspace, *values_of(head), contents.get(head.revision_id), number))
+            values = revision_rows.values_of(head)
+            created.append((workspace, *values, contents.get(head.revision_id), number))
             continue
         for replaced in rounds:
             if head.file_id not in replaced:
@@ -346,7 +327,7 @@ async def store_changes(
         else:
             rounds.append({head.file_id: change})
     contents |= await _earlier_images(transaction, workspace, changed)
-    await execute_each(transaction, _INSERT_HEAD, created)
+    await revision_rows.execute_each(transaction, _INSERT_HEAD, created)
     for replaced in rounds:
         superseded = [(workspace, file_id) for file_id in replaced]
         if preserve:
@@ -356,7 +337,7 @@ async def store_changes(
                 if change.head.revision_id in contents
             ]
             await preserve_documents(transaction, workspace, written)
-        await execute_each(transaction, _SUPERSEDE_HEAD, superseded)
+        await revision_rows.execute_each(transaction, _SUPERSEDE_HEAD, superseded)
         await _replace_heads(transaction, workspace, [*replaced.values()], contents)
     if len(texts) == 1:
         number, text = texts[0]
@@ -365,12 +346,12 @@ async def store_changes(
         # One by one, so that a server's client sends some between compressing others.
         rows = ((number, _stored(each)) for number, each in texts)
         await transaction.execute_many(_INSERT_CONTENT, rows)
-    await insert_images(transaction, images)
+    await blobs.insert_images(transaction, images)
 
 
 async def _earlier_images(
     transaction: Transaction, workspace: int, changed: Sequence[Change]
-) -> dict[RevisionId, int]:
+) -> dict[identity.RevisionId, int]:
     """Return the numbers of the images that restored files get back."""
     names = {
         each.head.revision_id: each.head.content_id
@@ -379,7 +360,7 @@ async def _earlier_images(
     }
     if not names:
         return {}
-    rows = await select_in(transaction, _CONTENTS_OF, workspace, [*names.values()])
+    rows = await revision_rows.select_in(transaction, _CONTENTS_OF, workspace, [*names.values()])
     numbers = {row[0]: row[1] for row in rows}
     # That of an image that stays is in the head.
     return {name: numbers[each] for name, each in names.items() if each in numbers}
@@ -400,21 +381,26 @@ async def _replace_heads(
     transaction: Transaction,
     workspace: int,
     changes: Sequence[Change],
-    contents: Mapping[RevisionId, int],
+    contents: Mapping[identity.RevisionId, int],
 ) -> None:
     """Replace stored heads; ``contents`` has the numbers of new texts and images."""
     rows = [
-        (workspace, *values_of(each.head), contents.get(each.head.revision_id), each.base)
+        (
+            workspace,
+            *revision_rows.values_of(each.head),
+            contents.get(each.head.revision_id),
+            each.base,
+        )
         for each in changes
     ]
     if len(rows) == 1 and await transaction.execute(_REPLACE_IN_PLACE, *rows[0]):
         return
     files = [each.head.file_id for each in changes]
-    found = await select_in(transaction, _PLACES, workspace, files)
+    found = await revision_rows.select_in(transaction, _PLACES, workspace, files)
     places = {row[0]: row[1:] for row in found}
     in_place: list[tuple[Value, ...]] = []
     moved: list[tuple[Value, ...]] = []
-    moving: list[FileId] = []
+    moving: list[identity.FileId] = []
     for change, row in zip(changes, rows, strict=True):
         head = change.head
         state, path, revision_id = places.get(head.file_id, ("", "", None))
@@ -424,11 +410,11 @@ async def _replace_heads(
         (in_place if same else moved).append(row)
         if not same:
             moving.append(head.file_id)
-    await execute_each(transaction, _REPLACE_IN_PLACE, in_place)
+    await revision_rows.execute_each(transaction, _REPLACE_IN_PLACE, in_place)
     if moved:
         for before_move in transaction.listeners.files_moving:
             await before_move(transaction, workspace, moving)
-    await execute_each(transaction, _REPLACE_AND_MOVE, moved)
+    await revision_rows.execute_each(transaction, _REPLACE_AND_MOVE, moved)
 
 
 async def _insert_receipts(
@@ -444,7 +430,7 @@ async def _insert_receipts(
             raise Repeated([plans[0].changeset.mutation_id])
         return
     mutation_ids = [plan.changeset.mutation_id for plan in plans]
-    found = await select_in(transaction, _REPEATED, workspace, mutation_ids)
+    found = await revision_rows.select_in(transaction, _REPEATED, workspace, mutation_ids)
     if found:
         raise Repeated([row[0] for row in found])
     # No other transaction has inserted one since: it would wait for the position.
@@ -481,50 +467,53 @@ def read_changes(changes: bytes) -> list[tuple[Outcome, str | None]]:
 
 
 def receipts(
-    workspace_id: WorkspaceId, mutation_ids: Sequence[MutationId]
-) -> Script[dict[MutationId, Receipt]]:
+    workspace_id: identity.WorkspaceId, mutation_ids: Sequence[identity.MutationId]
+) -> Script[dict[identity.MutationId, Receipt]]:
     """Return the stored receipts of ``mutation_ids``, by mutation id."""
 
-    async def read_receipts(transaction: Transaction) -> dict[MutationId, Receipt]:
-        rows = await select_in(transaction, _RECEIPTS, workspace_id, mutation_ids)
+    async def read_receipts(transaction: Transaction) -> dict[identity.MutationId, Receipt]:
+        rows = await revision_rows.select_in(transaction, _RECEIPTS, workspace_id, mutation_ids)
         changes = [read_changes(row[4]) for row in rows]
         names = [name for each in changes for _, name in each if name is not None]
-        found = await select_in(transaction, _REVISIONS, workspace_id, names)
-        heads = {head.revision_id: head for head in map(revision_of, found)}
+        found = await revision_rows.select_in(transaction, _REVISIONS, workspace_id, names)
+        heads = {head.revision_id: head for head in map(revision_rows.revision_of, found)}
         positions = [
             row[2]
             for row, each in zip(rows, changes, strict=True)
             if any(name is None for _, name in each)
         ]
-        found = await select_in(transaction, _REVISIONS_AT, workspace_id, positions)
-        only = {head.position: head for head in map(revision_of, found)}
-        result: dict[MutationId, Receipt] = {}
+        found = await revision_rows.select_in(transaction, _REVISIONS_AT, workspace_id, positions)
+        only = {head.position: head for head in map(revision_rows.revision_of, found)}
+        result: dict[identity.MutationId, Receipt] = {}
         for row, each in zip(rows, changes, strict=True):
             outcomes = [
-                (outcome, only.get(row[2]) if name is None else heads.get(RevisionId(name)))
+                (
+                    outcome,
+                    only.get(row[2]) if name is None else heads.get(identity.RevisionId(name)),
+                )
                 for outcome, name in each
             ]
             kept = tuple(FileOutcome(outcome, head) for outcome, head in outcomes if head)
             # A change without effect names the head of another change, which may be pruned before
             # the receipt expires. Such a receipt has expired with it.
             if len(kept) == len(outcomes):
-                fingerprint = Digest(row[1].hex())
-                result[row[0]] = Receipt(row[0], fingerprint, cursor_of_row(row[2:]), kept)
+                fingerprint = identity.Digest(row[1].hex())
+                result[row[0]] = Receipt(row[0], fingerprint, marks.cursor_of_row(row[2:]), kept)
         return result
 
     return read_receipts
 
 
 def committed_changes(
-    workspace_id: WorkspaceId, mutation_id: MutationId
-) -> Script[tuple[int, Position] | None]:
+    workspace_id: identity.WorkspaceId, mutation_id: identity.MutationId
+) -> Script[tuple[int, identity.Position] | None]:
     """Return the number of operations of a changeset, and its position; None if it is unknown.
 
     Unlike its receipt, they do not depend on the revisions that are left of its files.
     """
 
-    async def read_changes_of(transaction: Transaction) -> tuple[int, Position] | None:
+    async def read_changes_of(transaction: Transaction) -> tuple[int, identity.Position] | None:
         row = await transaction.fetch_one(_COMMITTED, workspace_id, mutation_id)
-        return None if row is None else (len(read_changes(row[0])), Position(row[1]))
+        return None if row is None else (len(read_changes(row[0])), identity.Position(row[1]))
 
     return read_changes_of

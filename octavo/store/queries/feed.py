@@ -11,16 +11,8 @@ from octavo.model.files.confinement import Confinement
 from octavo.model.files.revision import Revision, page_end
 from octavo.model.usage import NOTHING, Amount
 from octavo.store.compression import text_of
-from octavo.store.queries.changesets import WorkspaceGone
+from octavo.store.queries import changesets, marks
 from octavo.store.queries.files import StoredFile
-from octavo.store.queries.marks import (
-    CURSOR,
-    CursorUnknown,
-    checked_cursor,
-    cursor_of,
-    cursor_of_row,
-    is_known,
-)
 from octavo.store.queries.revision_rows import (
     COLUMNS,
     COUNT,
@@ -32,7 +24,7 @@ from octavo.store.transaction import Row, Script, Transaction, single_statement
 
 # With the cursor in each row, so that one statement is enough.
 _HEADS_AFTER = f"""
-    SELECT {columns_of("files")}, {CURSOR}, {is_known(2)} FROM workspaces
+    SELECT {columns_of("files")}, {marks.CURSOR}, {marks.is_known(2)} FROM workspaces
     LEFT JOIN files ON files.workspace = workspaces.pk AND files.position > $2
     WHERE workspaces.id = $1::uuid
 """
@@ -133,7 +125,7 @@ def all_heads(workspace_id: WorkspaceId, last: Cursor = START) -> Script[Heads |
     """
 
     async def read_heads(transaction: Transaction) -> Heads | None:
-        found = await checked_cursor(workspace_id, last)(transaction)
+        found = await marks.checked_cursor(workspace_id, last)(transaction)
         if found is None:
             return None
         # In the order of the table, which is faster than by the index.
@@ -156,7 +148,7 @@ def heads_after(workspace_id: WorkspaceId, cursor: Cursor) -> Script[Heads | Non
             return None
         found = rows[0][COUNT:]
         heads = [] if rows[0][0] is None else revisions_of_rows(rows)
-        return Heads(cursor_of_row(found), bool(found[2]), heads)
+        return Heads(marks.cursor_of_row(found), bool(found[2]), heads)
 
     return read_heads
 
@@ -188,12 +180,12 @@ async def read_cursor_since(
     Raises `CursorUnknown` if ``since`` has a mark, and the history of the workspace has none such.
     """
     last = START if since.mark is None else Cursor(since.position, since.mark)
-    found = await checked_cursor(workspace_id, last)(transaction)
+    found = await marks.checked_cursor(workspace_id, last)(transaction)
     if found is None:
         return None
     cursor, known = found
     if not known:
-        raise CursorUnknown(cursor)
+        raise marks.CursorUnknown(cursor)
     return cursor
 
 
@@ -265,8 +257,8 @@ def live_at(
     """
 
     async def read_live(transaction: Transaction) -> tuple[list[StoredFile], FileId | None]:
-        if await cursor_of(workspace_id)(transaction) is None:
-            raise WorkspaceGone
+        if await marks.cursor_of(workspace_id)(transaction) is None:
+            raise changesets.WorkspaceGone
         found = await transaction.fetch_all(_FILES_AFTER, workspace_id, position, after, limit + 1)
         if not found:
             return [], None

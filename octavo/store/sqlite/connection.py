@@ -5,15 +5,7 @@ import sqlite3
 from pathlib import Path
 from urllib.parse import quote
 
-from octavo.store.errors import (
-    ConstraintViolated,
-    IndexDamaged,
-    StatementInvalid,
-    StoreError,
-    StoreFull,
-    StoreUnavailable,
-    StoreUnusable,
-)
+from octavo.store import errors
 
 # What a statement raises, besides the errors of the database: OverflowError for an integer of more
 # than 64 bits, ValueError for text that is not Unicode and for an identifier that is not a UUID.
@@ -36,30 +28,30 @@ def primary_code(error: BaseException) -> int | None:
     return None if code is None else code & 0xFF
 
 
-def failure(error: BaseException, *, reading: bool = False) -> StoreError:
+def failure(error: BaseException, *, reading: bool = False) -> errors.StoreError:
     """Return the store's error for an error of a statement, with this as the cause.
 
     ``reading`` says that the connection is read-only, so that an attempt to write is a bug of the
     script.
     """
     code = primary_code(error)
-    result: StoreError
+    result: errors.StoreError
     if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_CORRUPT_VTAB:
         # The full text index is the only virtual table.
-        result = IndexDamaged(f"the search index is damaged: {error}")
+        result = errors.IndexDamaged(f"the search index is damaged: {error}")
     elif code == sqlite3.SQLITE_CONSTRAINT:
-        result = ConstraintViolated(str(error))
+        result = errors.ConstraintViolated(str(error))
     elif code == sqlite3.SQLITE_FULL:
-        result = StoreFull(f"the database has no room: {error}")
+        result = errors.StoreFull(f"the database has no room: {error}")
     elif code is None or code in _MISTAKES or (reading and code == sqlite3.SQLITE_READONLY):
-        result = StatementInvalid(str(error))
+        result = errors.StatementInvalid(str(error))
     else:
-        result = StoreUnavailable(f"the database failed: {error}")
+        result = errors.StoreUnavailable(f"the database failed: {error}")
     result.__cause__ = error
     return result
 
 
-def commit_failure(error: BaseException) -> StoreError:
+def commit_failure(error: BaseException) -> errors.StoreError:
     """Return the store's error for an error of COMMIT, with this as the cause.
 
     In WAL mode a transaction is committed by the last frame that it appends to the log. That frame
@@ -69,7 +61,7 @@ def commit_failure(error: BaseException) -> StoreError:
     (https://www.sqlite.org/walformat.html, "Recovery")
     """
     result = failure(error)
-    certain = isinstance(result, StoreFull | ConstraintViolated)
+    certain = isinstance(result, errors.StoreFull | errors.ConstraintViolated)
     result.outcome_unknown = not certain and primary_code(error) != sqlite3.SQLITE_BUSY
     return result
 
@@ -108,7 +100,7 @@ LOG_BYTES = 64 * 1024 * 1024
 def require_sqlite(version: tuple[int, ...] = sqlite3.sqlite_version_info) -> None:
     """Raise `StoreUnusable` when the SQLite library is too old."""
     if version < OLDEST:
-        raise StoreUnusable(
+        raise errors.StoreUnusable(
             f"SQLite {'.'.join(map(str, version))} is too old: Octavo needs"
             f" {'.'.join(map(str, OLDEST))} or newer; use a Python that includes it"
         )
@@ -125,7 +117,7 @@ def prepare_file(folder: Path) -> Path:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(database, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     except OSError as error:
-        raise StoreUnusable(
+        raise errors.StoreUnusable(
             f"the data folder {folder} can't be used ({error.strerror}: {error.filename}): give the"
             " user that runs Octavo the right to write to it, or name another folder"
         ) from error

@@ -9,30 +9,10 @@ from typing import NoReturn
 
 from attrs import define, field
 
-from octavo.store import identifiers
-from octavo.store.compression import undamaged
-from octavo.store.errors import StatementInvalid, StoreError
+from octavo.store import compression, errors, identifiers
 from octavo.store.identifiers import with_text, with_texts
+from octavo.store.sqlite import search
 from octavo.store.sqlite.connection import STATEMENT_ERRORS, failure
-from octavo.store.sqlite.search import (
-    CLEAR,
-    HAS_LONG,
-    LEAST_CHANGES,
-    MERGE,
-    MERGED_PAGES,
-    NUMBER,
-    PUT,
-    REMOVE,
-    STRUCTURE,
-    TEXT,
-    index_row,
-    is_worn_out,
-    match,
-    match_long,
-    name_row,
-    portion_row,
-    removal,
-)
 from octavo.store.transaction import (
     NO_LISTENERS,
     IndexedNote,
@@ -125,7 +105,7 @@ _LAST_CONTENT = """
         COALESCE((SELECT MAX(pk) FROM images), 0)
     )
 """
-_OVER = StatementInvalid("the transaction is over")
+_OVER = errors.StatementInvalid("the transaction is over")
 
 
 @define(eq=False)
@@ -142,7 +122,7 @@ class SqliteTransaction:
     _statements: Statements
     listeners: Listeners = NO_LISTENERS
     _reading: bool = False
-    failure: StoreError | None = field(default=None, init=False)
+    failure: errors.StoreError | None = field(default=None, init=False)
 
     async def fetch_one(self, sql: str, *arguments: Value) -> Row | None:
         """Return the first row, or None."""
@@ -212,45 +192,45 @@ class SqliteTransaction:
 
     async def put_words(self, workspace_id: str, notes: Sequence[NewNote]) -> Sequence[int]:
         """Add short notes to the full text index; return their numbers, in order."""
-        row = await self.fetch_one(NUMBER, len(notes))
+        row = await self.fetch_one(search.NUMBER, len(notes))
         last = len(notes) if row is None else row[0]
         numbers = range(last + 1 - len(notes), last + 1)
         rows = (
-            index_row(workspace_id, number, note.path, indexed_title(note.text), note.text)
+            search.index_row(workspace_id, number, note.path, indexed_title(note.text), note.text)
             for number, note in zip(numbers, notes, strict=True)
         )
-        await self.execute_many(PUT, rows)
+        await self.execute_many(search.PUT, rows)
         return numbers
 
     async def new_words(self) -> int:
         """Return the number of a long note that is to be added to the full text index."""
-        row = await self.fetch_one(NUMBER, 1)
+        row = await self.fetch_one(search.NUMBER, 1)
         return 1 if row is None else int(row[0])
 
     async def put_portion(
         self, workspace_id: str, number: int, portion: int, tokens: Sequence[str]
     ) -> None:
         """Add a portion of a long note's text, counted from 0, to the full text index."""
-        await self.execute(PUT, *portion_row(workspace_id, number, portion, tokens))
+        await self.execute(search.PUT, *search.portion_row(workspace_id, number, portion, tokens))
 
     async def put_name(self, workspace_id: str, number: int, path: str, title: str) -> None:
         """Add the path and the title of a long note to the full text index."""
-        await self.execute(PUT, *name_row(workspace_id, number, path, title))
+        await self.execute(search.PUT, *search.name_row(workspace_id, number, path, title))
 
     async def rename_words(
         self, workspace_id: str, notes: Sequence[tuple[IndexedNote, str]]
     ) -> None:
         """Change the paths of notes that are in the full text index."""
         for note, path in notes:
-            row = await self.fetch_one(TEXT, note.content)
+            row = await self.fetch_one(search.TEXT, note.content)
             # The words of a damaged text remain under a number that no note has then.
-            text = "" if row is None else undamaged(row[0]) or ""
+            text = "" if row is None else compression.undamaged(row[0]) or ""
             title = indexed_title(text)
-            for statement, name in ((REMOVE, note.path or ""), (PUT, path)):
+            for statement, name in ((search.REMOVE, note.path or ""), (search.PUT, path)):
                 renamed = (
-                    name_row(workspace_id, note.pk, name, title)
+                    search.name_row(workspace_id, note.pk, name, title)
                     if note.portions
-                    else index_row(workspace_id, note.pk, name, title, text)
+                    else search.index_row(workspace_id, note.pk, name, title, text)
                 )
                 await self.execute(statement, *renamed)
 
@@ -261,24 +241,24 @@ class SqliteTransaction:
 
         Returns how many tokens the portion has, None when nothing of the note is left.
         """
-        removed = removal(workspace_id, note, text, portion)
+        removed = search.removal(workspace_id, note, text, portion)
         if removed is None:
             return None
         row, tokens, uncounted = removed
         if note.portions and note.path is not None and portion == 0:
-            name = name_row(workspace_id, note.pk, note.path, indexed_title(text))
-            await self.execute(REMOVE, *name)
+            name = search.name_row(workspace_id, note.pk, note.path, indexed_title(text))
+            await self.execute(search.REMOVE, *name)
         # Each removal is one of a row for FTS5, which reports a damaged table without rows.
         for _ in range(uncounted):
-            await self.execute(PUT, note.pk, "", "")
-        await self.execute(REMOVE, *row)
+            await self.execute(search.PUT, note.pk, "", "")
+        await self.execute(search.REMOVE, *row)
         return tokens
 
     async def merge_words(self, *, begin: bool) -> bool:
         """Overwrite some entries of removed notes in the full text index."""
         before = self._connection.total_changes
-        await self.execute(MERGE, -MERGED_PAGES if begin else MERGED_PAGES)
-        return self._connection.total_changes - before >= LEAST_CHANGES
+        await self.execute(search.MERGE, -search.MERGED_PAGES if begin else search.MERGED_PAGES)
+        return self._connection.total_changes - before >= search.LEAST_CHANGES
 
     async def settle_words(self) -> None:
         """Have changes of the full text index fail now, not with the commit."""
@@ -288,21 +268,21 @@ class SqliteTransaction:
 
     async def words_are_worn_out(self) -> bool:
         """Return whether the full text index can't take many more changes."""
-        row = await self.fetch_one(STRUCTURE)
-        return is_worn_out(None if row is None else row[0])
+        row = await self.fetch_one(search.STRUCTURE)
+        return search.is_worn_out(None if row is None else row[0])
 
     async def clear_words(self) -> None:
         """Empty the full text index, even if it is damaged."""
-        for sql in CLEAR:
+        for sql in search.CLEAR:
             await self.execute(sql)
 
     async def match_words(self, workspace_id: str, matching: Matching) -> Sequence[MatchedNote]:
         """Return the live notes that match, those first that were indexed last."""
-        sql, arguments = match(workspace_id, matching)
+        sql, arguments = search.match(workspace_id, matching)
         found = await self.fetch_all(sql, *arguments)
         # A query takes as long without any.
-        if await self.fetch_one(HAS_LONG, workspace_id) is not None:
-            sql, arguments = match_long(workspace_id, matching)
+        if await self.fetch_one(search.HAS_LONG, workspace_id) is not None:
+            sql, arguments = search.match_long(workspace_id, matching)
             long = await self.fetch_all(sql, *arguments)
             found = sorted((*found, *long), key=itemgetter(-1), reverse=True)
         return [MatchedNote._make(row[:-1]) for row in found[: matching.limit]]
@@ -310,7 +290,7 @@ class SqliteTransaction:
     def _refuse(self) -> NoReturn:
         raise copy(self.failure or _OVER)
 
-    def _failed(self, error: BaseException) -> StoreError:
+    def _failed(self, error: BaseException) -> errors.StoreError:
         self.failure = failure(error, reading=self._reading)
         return copy(self.failure)
 
@@ -333,7 +313,7 @@ class SqliteTransaction:
             return result
         else:
             steps.close()
-            raise StatementInvalid(
+            raise errors.StatementInvalid(
                 "a transaction script awaited something else than its transaction"
             )
         finally:
