@@ -13,7 +13,7 @@ from octavo.access.after_commit import AfterCommit
 from octavo.access.attempts import Attempts
 from octavo.access.audit import Audit
 from octavo.access.workspaces import Access
-from octavo.actors.jobs.housekeeping import BlobCollectionJob, RetentionStep
+from octavo.actors.jobs.housekeeping import RetentionStep, StepLoop
 from octavo.actors.notice_hub import NoticeHub
 from octavo.control.serving import Commands
 from octavo.http import contract
@@ -56,7 +56,7 @@ class Kernel:
     shared: bool
     blobs: BlobStore
     staging: Staging
-    collection: BlobCollectionJob
+    collection: StepLoop
     audit: Audit
     attempts: Attempts
     access: Access

@@ -5,13 +5,8 @@ from functools import partial
 from typing import NamedTuple
 
 from octavo.access.ports import Clock
-from octavo.actors.jobs.housekeeping import (
-    BlobCollectionJob,
-    RetentionJob,
-    RetentionStep,
-    SweepingJob,
-    removal,
-)
+from octavo.actors.jobs import housekeeping
+from octavo.actors.jobs.housekeeping import StepLoop
 from octavo.actors.jobs.indexing import IndexingJob, renew_damaged
 from octavo.features.accounts import feature as accounts
 from octavo.features.administration import feature as administration
@@ -36,9 +31,9 @@ from octavo.http.pages.menus import in_order
 from octavo.kernel import Feature, Kernel, Parts
 from octavo.service.settings import Settings
 from octavo.store import Store
-from octavo.store.blobs import BlobStore
-from octavo.store.queries import audit
-from octavo.store.queries.expiry import MARK_DAYS, RECEIPT_DAYS, expire_marks, expire_receipts
+from octavo.store.blobs import BlobStore, BlobsUnavailable
+from octavo.store.queries import audit, expiry
+from octavo.store.queries.sweeping import sweep
 from octavo.store.transaction import combined
 
 FEATURES: tuple[Feature, ...] = (
@@ -130,20 +125,20 @@ def build_features(
     return Features(parts, people, notes_and_images, found, published)
 
 
-def retention_steps(settings: Settings) -> Sequence[RetentionStep]:
+def retention_steps(settings: Settings) -> Sequence[housekeeping.RetentionStep]:
     """Return what removes expired rows of the kernel and of all features; in any order."""
     return (
-        removal(expire_receipts, RECEIPT_DAYS),
-        removal(expire_marks, MARK_DAYS),
-        removal(audit.expire, settings.audit_days),
-        removal(lambda _: audit.expire_refusals()),
+        housekeeping.removal(expiry.expire_receipts, expiry.RECEIPT_DAYS),
+        housekeeping.removal(expiry.expire_marks, expiry.MARK_DAYS),
+        housekeeping.removal(audit.expire, settings.audit_days),
+        housekeeping.removal(lambda _: audit.expire_refusals()),
         *(step for feature in FEATURES for step in feature.retention(settings)),
     )
 
 
-def retention_job(store: Store, now: Clock, settings: Settings) -> RetentionJob:
+def retention_job(store: Store, now: Clock, settings: Settings) -> housekeeping.RetentionJob:
     """Return the job that removes expired rows."""
-    return RetentionJob(store, now=now, steps=retention_steps(settings))
+    return housekeeping.RetentionJob(store, now, retention_steps(settings))
 
 
 def indexing_job(store: Store) -> IndexingJob:
@@ -151,13 +146,17 @@ def indexing_job(store: Store) -> IndexingJob:
     return IndexingJob(store, INDEXES)
 
 
-def sweeping_job(store: Store, swept: Callable[[], None]) -> SweepingJob:
+def sweeping_job(store: Store, swept: Callable[[], None]) -> StepLoop:
     """Return the job that removes what was deleted; it calls ``swept`` when nothing is left."""
-    steps = [step for feature in FEATURES for step in feature.sweeps]
-    return SweepingJob(store, swept, steps, partial(renew_damaged, store, INDEXES))
+    of_features = [script for feature in FEATURES for script in feature.sweeps]
+    scripts = (sweep, *of_features, audit.erase_clients)
+    renew = partial(renew_damaged, store, INDEXES)
+    step = partial(housekeeping.sweep_some, store, swept, scripts, renew)
+    return StepLoop("removal of deleted data", step)
 
 
-def blob_collection(store: Store, blobs: BlobStore, now: Clock) -> BlobCollectionJob:
+def blob_collection(store: Store, blobs: BlobStore, now: Clock) -> StepLoop:
     """Return the job that deletes blobs which nothing refers to any more."""
-    expired = [each for feature in FEATURES for each in feature.expired_blobs]
-    return BlobCollectionJob(store, blobs, now, expired)
+    expired = [script for feature in FEATURES for script in feature.expired_blobs]
+    step = partial(housekeeping.collect_blobs, store, blobs, now, expired)
+    return StepLoop("deletion of blobs", step, BlobsUnavailable)

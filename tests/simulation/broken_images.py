@@ -1,19 +1,19 @@
 """Services whose blobs are broken on purpose."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 from octavo_rules.identity import AccountId, Digest, WorkspaceId
 
-from octavo.actors.jobs.housekeeping import BlobCollectionJob
+from octavo.actors.jobs import housekeeping
 from octavo.features.images import blob_writer
 from octavo.features.images import sql as uploads
 from octavo.features.images.blob_writer import BlobWriter
 from octavo.features.images.image_work import WrittenFile
 from octavo.features.images.sql import Upload
 from octavo.features.images.uploading import ImageUploads, IncomingImage
-from octavo.store import Script, Transaction
-from octavo.store.blobs import BlobKey, StagedFile, blob_key
+from octavo.store import Script, Store, Transaction
+from octavo.store.blobs import BlobKey, BlobStore, StagedFile, blob_key
 from octavo.store.queries import blobs
 from tests.simulation.blob_disk import ProcessBlobs
 from tests.simulation.broken import Break
@@ -77,7 +77,7 @@ def ignore_the_grace(patch: pytest.MonkeyPatch) -> None:
 
 def delete_before_the_row(patch: pytest.MonkeyPatch) -> None:
     """A blob is deleted while its row says that it can be shared."""
-    collect = BlobCollectionJob._step
+    collect = housekeeping.collect_blobs
 
     def unused(now: int) -> Script[list[BlobKey]]:
         async def find(transaction: Transaction) -> list[BlobKey]:
@@ -87,12 +87,17 @@ def delete_before_the_row(patch: pytest.MonkeyPatch) -> None:
 
         return find
 
-    async def step(self: BlobCollectionJob) -> bool:
-        for key in await self._store.read(unused(int(self._now() * 1000))):
-            await self._blobs.delete(key)
-        return await collect(self)
+    async def step(
+        store: Store,
+        stored: BlobStore,
+        now: Callable[[], float],
+        expired: Sequence[Callable[[int], Script[bool]]],
+    ) -> bool:
+        for key in await store.read(unused(int(now() * 1000))):
+            await stored.delete(key)
+        return await collect(store, stored, now, expired)
 
-    patch.setattr(BlobCollectionJob, "_step", step)
+    patch.setattr(housekeeping, "collect_blobs", step)
 
 
 def collect_without_looking(patch: pytest.MonkeyPatch) -> None:
@@ -104,18 +109,20 @@ def forget_before_the_deletion(patch: pytest.MonkeyPatch) -> None:
     """A blob is no longer to be deleted before it was."""
     forget = blobs.forget
 
-    async def step(self: BlobCollectionJob) -> bool:
-        now = int(self._now() * 1000)
-        if await self._store.write(uploads.expire(now - 3_600_000)):
+    async def step(
+        store: Store, stored: BlobStore, now: Callable[[], float], _: Sequence[object]
+    ) -> bool:
+        at = int(now() * 1000)
+        if await store.write(uploads.expire(at - 3_600_000)):
             return True
-        more = await self._store.write(blobs.check_some(now))
-        keys: Sequence[BlobKey] = await self._store.read(blobs.to_delete())
-        await self._store.write(forget(keys))
+        more = await store.write(blobs.check_some(at))
+        keys: Sequence[BlobKey] = await store.read(blobs.to_delete())
+        await store.write(forget(keys))
         for key in keys:
-            await self._blobs.delete(key)
+            await stored.delete(key)
         return more or bool(keys)
 
-    patch.setattr(BlobCollectionJob, "_step", step)
+    patch.setattr(housekeeping, "collect_blobs", step)
 
 
 async def _is_used(transaction: Transaction, key: BlobKey) -> bool:

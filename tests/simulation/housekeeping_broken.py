@@ -23,9 +23,8 @@ from octavo.features.oauth.sql import oauth_clients, oauth_grants, oauth_program
 from octavo.features.publishing import feature as publishing
 from octavo.features.publishing.sql import publications
 from octavo.features.usage import feature as usage
-from octavo.service import features
 from octavo.store import Script, Store, StoreError, StoreUnavailable, Transaction
-from octavo.store.queries import audit, sweeping
+from octavo.store.queries import audit, expiry, sweeping
 from tests.simulation import housekeeping_service
 from tests.simulation.broken import Break
 from tests.simulation.housekeeping_rows import DAY
@@ -33,7 +32,7 @@ from tests.simulation.housekeeping_rows import DAY
 
 def forget_receipts_early(patch: pytest.MonkeyPatch) -> None:
     """Receipts are kept for less than the API promises."""
-    patch.setattr(features, "RECEIPT_DAYS", 29)
+    patch.setattr(expiry, "RECEIPT_DAYS", 29)
 
 
 def keep_invitations(patch: pytest.MonkeyPatch) -> None:
@@ -133,7 +132,7 @@ def keep_clients_of_removed_accounts(patch: pytest.MonkeyPatch) -> None:
 
         return nothing
 
-    patch.setattr("octavo.actors.jobs.housekeeping.erase_clients", erase)
+    patch.setattr(audit, "erase_clients", erase)
 
 
 def erase_all_clients(patch: pytest.MonkeyPatch) -> None:
@@ -149,7 +148,7 @@ def erase_all_clients(patch: pytest.MonkeyPatch) -> None:
 
         return both
 
-    patch.setattr("octavo.actors.jobs.housekeeping.erase_clients", erase_more)
+    patch.setattr(audit, "erase_clients", erase_more)
 
 
 def drop_uses_during_a_write(patch: pytest.MonkeyPatch) -> None:

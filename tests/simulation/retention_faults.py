@@ -62,8 +62,8 @@ async def faults_of_retention(
     left = [await disk.read(_unexpired(each, cut)) for each in workspaces]
     await RetentionJob(
         disk,
-        now=lambda: later / 1000,
-        steps=(removal(lambda _: expire_receipts(cut)), pruning(retention)),
+        lambda: later / 1000,
+        (removal(lambda _: expire_receipts(cut)), pruning(retention)),
     ).round()
     faults: list[str] = []
     for each, receipts in zip(workspaces, left, strict=True):

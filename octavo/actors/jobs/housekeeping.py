@@ -1,21 +1,21 @@
 """Background jobs in small steps: retention, sweeping, and the collection of blobs."""
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
+from typing import TypeVar
 
 import trio
+from attrs import define
 
 from octavo.store import IndexDamaged, Script, Store, StoreError
-from octavo.store.blobs import BlobStore, BlobsUnavailable
+from octavo.store.blobs import BlobStore
 from octavo.store.queries import blobs
-from octavo.store.queries.audit import erase_clients
-from octavo.store.queries.sweeping import sweep
+
+T = TypeVar("T")
 
 POLL_SECONDS = 600.0
 """Seconds between two searches for work that nobody announced."""
-
-"""Seconds between two steps, which leave the database to other work."""
 FIRST_PAUSE = 1.0
 """Seconds to wait after a failure, doubled after each further one."""
 
@@ -97,6 +97,7 @@ async def repeat(store: Store, script: Callable[[], Script[bool]]) -> None:
         await trio.sleep(PAUSE)
 
 
+@define(eq=False)
 class RetentionJob:
     """Runs the steps of retention, one small transaction at a time.
 
@@ -108,12 +109,9 @@ class RetentionJob:
         steps: run one after the other, whatever their order.
     """
 
-    def __init__(
-        self, store: Store, *, now: Callable[[], float], steps: Sequence[RetentionStep]
-    ) -> None:
-        self._store = store
-        self._now = now
-        self._steps = steps
+    _store: Store
+    _now: Callable[[], float]
+    _steps: Sequence[RetentionStep]
 
     async def run(self) -> None:
         """Run rounds until cancelled; a cancelled transaction is committed entirely or not."""
@@ -127,117 +125,88 @@ class RetentionJob:
     async def round(self) -> None:
         """Run every step once. Raises `StoreError`."""
         now = int(self._now() * 1000)
-        failed: StoreError | None = None
-        for step in self._steps:
-            try:
-                await step(self._store, now)
-            except StoreError as error:
-                # What can't be removed keeps nothing else from being removed.
-                failed = failed or error
+
+        async def run(step: RetentionStep) -> bool:
+            await step(self._store, now)
+            return False
+
+        await first_done(self._steps, run)
+
+
+async def first_done(steps: Iterable[T], run: Callable[[T], Awaitable[bool]]) -> bool:
+    """Run steps until one returns True; return whether one has.
+
+    A step that fails keeps no other from running: the first `StoreError` is raised at the end.
+    """
+    failed: StoreError | None = None
+    for step in steps:
         try:
-            if failed is not None:
-                raise failed
-        finally:
-            del failed
+            if await run(step):
+                return True
+        except StoreError as error:
+            failed = failed or error
+    try:
+        if failed is not None:
+            raise failed
+    finally:
+        # It refers to this frame.
+        del failed
+    return False
 
 
-class BlobCollectionJob:
-    """Collects blobs when woken, and periodically.
+async def collect_blobs(
+    store: Store,
+    stored: BlobStore,
+    now: Callable[[], float],
+    expired: Sequence[Callable[[int], Script[bool]]],
+) -> bool:
+    """Delete some blobs that nothing in the database names; return whether there may be more.
+
+    Raises `StoreError` and `BlobsUnavailable`.
 
     Args:
         store: the database.
-        blobs: the blob store.
+        stored: the blob store.
         now: the clock, in seconds of Unix time.
         expired: return scripts for a time in Unix milliseconds; each removes what has expired and
             refers to blobs, and returns whether more is left.
     """
-
-    def __init__(
-        self,
-        store: Store,
-        blobs: BlobStore,
-        now: Callable[[], float],
-        expired: Sequence[Callable[[int], Script[bool]]],
-    ) -> None:
-        self._expired = expired
-        self._store = store
-        self._blobs = blobs
-        self._now = now
-        self._loop = StepLoop("deletion of blobs", self._step, BlobsUnavailable)
-
-    def wake(self) -> None:
-        """Start a search immediately."""
-        self._loop.wake()
-
-    async def run(self) -> None:
-        """Collect until cancelled. A blob is deleted after nothing in the database names it."""
-        await self._loop.run()
-
-    async def _step(self) -> bool:
-        now = int(self._now() * 1000)
-        for remove in self._expired:
-            if await self._store.write(remove(now)):
-                return True
-        more = await self._store.write(blobs.check_some(now))
-        keys = await self._store.read(blobs.to_delete())
-        for key in keys:
-            await self._blobs.delete(key)
-        if keys:
-            await self._store.write(blobs.forget(keys))
-        return more or bool(keys)
+    at = int(now() * 1000)
+    for remove in expired:
+        if await store.write(remove(at)):
+            return True
+    more = await store.write(blobs.check_some(at))
+    keys = await store.read(blobs.to_delete())
+    for key in keys:
+        await stored.delete(key)
+    if keys:
+        await store.write(blobs.forget(keys))
+    return more or bool(keys)
 
 
-class SweepingJob:
-    """Removes deleted data when woken, and periodically.
+async def sweep_some(
+    store: Store,
+    swept: Callable[[], None],
+    scripts: Sequence[Callable[[], Script[bool]]],
+    renew: Callable[[IndexDamaged], Awaitable[None]],
+) -> bool:
+    """Remove some deleted data; return whether there may be more. Raises `StoreError`.
 
     Args:
         store: the store to sweep.
-        steps: further scripts, each run when nothing is left for those before it.
-        renew: makes a damaged index anew.
         swept: called when nothing is left; must not wait. Blobs may be without references then.
+        scripts: each is run when nothing is left for those before it.
+        renew: makes a damaged index anew.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        swept: Callable[[], None],
-        steps: Sequence[Callable[[], Script[bool]]],
-        renew: Callable[[IndexDamaged], Awaitable[None]],
-    ) -> None:
-        self._store = store
-        self._steps = (sweep, *steps, erase_clients)
-        self._renew = renew
-        self._swept = swept
-        self._loop = StepLoop("removal of deleted data", self._step)
-
-    def wake(self) -> None:
-        """Start a sweep immediately, as something was deleted."""
-        self._loop.wake()
-
-    async def run(self) -> None:
-        """Sweep until cancelled; a cancelled step is committed entirely or not at all."""
-        await self._loop.run()
-
-    async def _step(self) -> bool:
-        failed: StoreError | None = None
-        for script in self._steps:
-            try:
-                if await self._write(script()):
-                    return True
-            except StoreError as error:
-                # What can't be removed keeps nothing else from being removed.
-                failed = failed or error
+    async def run(script: Callable[[], Script[bool]]) -> bool:
         try:
-            if failed is not None:
-                raise failed
-        finally:
-            del failed
-        self._swept()
-        return False
-
-    async def _write(self, script: Script[bool]) -> bool:
-        try:
-            return await self._store.write(script)
+            return await store.write(script())
         except IndexDamaged as error:
-            await self._renew(error)
+            await renew(error)
             return True
+
+    if await first_done(scripts, run):
+        return True
+    swept()
+    return False

@@ -6,7 +6,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from octavo.actors.jobs.housekeeping import FIRST_PAUSE, POLL_SECONDS, SweepingJob
+from octavo.actors.jobs.housekeeping import FIRST_PAUSE, POLL_SECONDS, StepLoop
 from octavo.service.features import sweeping_job
 from octavo.store import Store
 from octavo.store.queries import workspaces
@@ -24,7 +24,7 @@ def engine() -> Iterator[InlineStore]:
     store.close()
 
 
-def sweeping(store: Store, swept: Callable[[], None] = lambda: None) -> SweepingJob:
+def sweeping(store: Store, swept: Callable[[], None] = lambda: None) -> StepLoop:
     return sweeping_job(store, swept)
 
 

@@ -120,7 +120,7 @@ class History:
         await self.store.write(script)
 
     def keeper(self, rule: Retention = RULE) -> RetentionJob:
-        return RetentionJob(self.store, now=lambda: NOW / 1000, steps=[pruning(rule)])
+        return RetentionJob(self.store, lambda: NOW / 1000, [pruning(rule)])
 
 
 class Housekeeping:
