@@ -48,7 +48,7 @@ from octavo.model.files.changeset import Changeset, UpdateFile, fingerprint  # n
 from octavo.model.files.plan import Change, Plan  # noqa: E402
 from octavo.model.files.revision import Revision  # noqa: E402
 from octavo.store import Script, Store  # noqa: E402
-from octavo.store.postgres import open_postgres  # noqa: E402
+from octavo.store.postgres.store import open_postgres  # noqa: E402
 from octavo.store.queries.changesets import commit_changesets  # noqa: E402
 from octavo.store.queries.marks import cursor_of  # noqa: E402
 from octavo.store.sqlite import open_inline, open_sqlite  # noqa: E402

@@ -28,6 +28,7 @@ from octavo.service.blob_transfer import BlobTransfer, remove_unnamed
 from octavo.settings import KernelSettings
 from octavo.store import StoreError, StoreFull
 from octavo.store.blobs.deletion_lock import deletion_held_off
+from octavo.store.blobs.local import make_folders, sync
 from octavo.store.engine import require_installation
 from octavo.store.open_blobs import FOLDER
 from octavo.store.sqlite import DATABASE
@@ -41,7 +42,7 @@ def partial_file(target: Path) -> Iterator[Path]:
     Missing folders are created with mode 0700. The block calls `publish` when the file is
     complete; otherwise the file and those folders are gone afterwards. Raises `OSError`.
     """
-    made = _make_folders(target.parent)
+    made = make_folders(target.parent)
     path = target.parent / f".{target.name}.{new_entropy().hex()[:8]}.partial"
     published = False
     try:
@@ -69,27 +70,6 @@ def publish(path: Path, target: Path) -> int:
     path.replace(target)
     sync(target.parent)
     return size
-
-
-def sync(path: Path) -> None:
-    """Make a file or the entries of a folder durable. Raises `OSError`."""
-    opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
-
-
-def _make_folders(folder: Path) -> list[Path]:
-    missing = []
-    while not folder.exists():
-        missing.append(folder)
-        folder = folder.parent
-    made = missing[::-1]
-    for each in made:
-        each.mkdir(mode=0o700)
-        sync(each.parent)
-    return made
 
 
 BLOBS = ".blobs"

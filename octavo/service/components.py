@@ -46,7 +46,6 @@ from octavo.service.features import (
 )
 from octavo.service.settings import Settings
 from octavo.store import Store, StoreUnavailable
-from octavo.store import postgres as postgres_engine
 from octavo.store.content_cache import Cache
 from octavo.store.engine import StoreEngine
 from octavo.store.fair_turns import FairThreads
@@ -56,7 +55,7 @@ from octavo.store.queries.process_notices import CHANNEL, AccessNotice, read_not
 from octavo.ws.notice_stream import changed_frame
 
 if TYPE_CHECKING:
-    from octavo.store.postgres import PostgresStore
+    from octavo.store.postgres.store import PostgresStore
 
 UNUSED_SECONDS = 600.0
 """Seconds between two rounds that drop what nobody has used since the one before from memory."""
@@ -190,7 +189,7 @@ async def relay_notifications(
     """Relay the notifications of other processes to the hub, until cancelled."""
     async with postgres.listen(CHANNEL) as messages:
         async for message in messages:
-            if not isinstance(message, postgres_engine.Gap):
+            if isinstance(message, str):
                 try:
                     notice = read_notice(message)
                 except ValueError:

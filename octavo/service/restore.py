@@ -24,6 +24,7 @@ from octavo.cli.progress import Progress, Report
 from octavo.service import backup, blob_transfer
 from octavo.settings import KernelSettings
 from octavo.store import StoreError, StoreFull, StoreUnusable, data_folder, open_blobs
+from octavo.store.blobs.local import sync
 from octavo.store.sqlite import DATABASE
 from octavo.store.sqlite.backup import COMPANIONS, LOGS, Contents, Verification, fold_logs
 
@@ -208,7 +209,7 @@ def _replace(database: Path, path: Path) -> Path | None:
     """
     replaced = None
     # What can fail for want of room comes before anything of the former database is removed.
-    backup.sync(path)
+    sync(path)
     if database.exists():
         replaced = _aside(database)
         # First, as SQLite removes the logs of a file that it can't read.
@@ -225,7 +226,7 @@ def _replace(database: Path, path: Path) -> Path | None:
     try:
         # Logs must be gone before another database has their name: SQLite would apply them to it.
         _remove(database, COMPANIONS)
-        backup.sync(database.parent)
+        sync(database.parent)
         backup.publish(path, database)
     except OSError as error:
         if not path.exists():
@@ -290,5 +291,5 @@ def _link(database: Path, replaced: Path) -> None:
     except OSError:
         # A file system without hard links; a copy keeps the name in use until the end.
         shutil.copy2(database, replaced)
-        backup.sync(replaced)
+        sync(replaced)
     os.chmod(replaced, 0o600)

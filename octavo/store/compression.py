@@ -45,13 +45,7 @@ def decompressed(data: bytes, file_id: str) -> str:
 
 def text_of(data: bytes | None, file_id: str) -> str | None:
     """Return the text of a column that is NULL for a file without one; raise `TextDamaged`."""
-    if data is None:
-        return None
-    # As `decompressed`: every text that is read passes here.
-    try:
-        return _decompressed(data)
-    except (ZstdError, ValueError) as error:
-        raise TextDamaged(file_id, str(error)) from error
+    return None if data is None else decompressed(data, file_id)
 
 
 def undamaged(data: bytes) -> str | None:

@@ -11,7 +11,6 @@ import trio
 
 from octavo.settings import KernelSettings
 from octavo.store import Store, StoreOutdated, StoreUnusable, Transaction
-from octavo.store import postgres as postgres_engine
 from octavo.store.blobs.local import keys_in
 from octavo.store.data_folder import DataFolderError, holding
 from octavo.store.open_blobs import FOLDER
@@ -21,7 +20,7 @@ from octavo.store.sqlite import DATABASE, SqliteStore, open_sqlite
 from octavo.store.transaction import Listeners
 
 if TYPE_CHECKING:
-    from octavo.store.postgres import PostgresStore
+    from octavo.store.postgres.store import PostgresStore
 
 _VERSIONS = 1_000_000
 
@@ -105,10 +104,11 @@ async def open_engine(
                 sqlite = await _open_beside(stack, folder, listeners)
             yield StoreEngine(sqlite=sqlite)
     else:
+        # An installation on SQLite does not load the client.
+        from octavo.store.postgres.store import open_postgres  # noqa: PLC0415
+
         url, size = settings.database.secret, settings.pool_size
-        async with postgres_engine.open_postgres(
-            url, listeners, random=random, connections=size
-        ) as postgres:
+        async with open_postgres(url, listeners, random=random, connections=size) as postgres:
             if serving and not new and not await postgres.read(had_any()):
                 await _require_no_blobs(settings.data_dir)
             yield StoreEngine(postgres=postgres)

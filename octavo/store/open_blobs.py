@@ -18,8 +18,10 @@ def open_blobs(settings: KernelSettings) -> blobs.BlobStore:
     configures it. Nothing is sent to it: an object store that is away does not prevent the start.
     """
     if settings.object_store:
-        # Loads obstore.
-        return blobs.open_object_store(settings.object_store)
+        # An installation with blobs in a folder does not load obstore.
+        from octavo.store.blobs.object_store import open_object_store  # noqa: PLC0415
+
+        return open_object_store(settings.object_store)
     return blobs.LocalBlobs(settings.data_dir.absolute() / FOLDER)
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from octavo.service import features
-from octavo.store import postgres, sqlite
-from octavo.store.postgres import PostgresStore
+from octavo.store import sqlite
+from octavo.store.postgres import store as postgres
+from octavo.store.postgres.store import PostgresStore
 from octavo.store.sqlite import InlineStore, SqliteStore
 from octavo.store.sqlite.inline import FaultPoint
 

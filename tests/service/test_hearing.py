@@ -11,7 +11,7 @@ from octavo_rules.identity import AccountId, Cursor, WorkspaceId
 
 from octavo.actors.notice_hub import NoticeHub
 from octavo.service.components import relay_notifications
-from octavo.store.postgres import PostgresStore
+from octavo.store.postgres.store import PostgresStore
 
 
 async def read_nothing(_: WorkspaceId) -> None:

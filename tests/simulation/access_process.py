@@ -44,7 +44,7 @@ from tests.simulation.identity_process import Sources
 from tests.simulation.weather import FaultSchedule
 
 if TYPE_CHECKING:
-    from octavo.store.postgres import PostgresStore
+    from octavo.store.postgres.store import PostgresStore
 
 ORIGIN = "https://notes.example.org"
 

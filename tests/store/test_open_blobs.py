@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from octavo.service.settings import Settings
-from octavo.store.blobs import BlobStore, BlobsUnusable, LocalBlobs, ObjectBlobs
+from octavo.store.blobs import BlobStore, BlobsUnusable, LocalBlobs
 from octavo.store.blobs.blob_store import path_of_key
+from octavo.store.blobs.object_store import ObjectBlobs
 from octavo.store.open_blobs import open_blobs
 from tests.fakes.s3_server import ENVIRONMENT, s3_endpoint, set_environment
 from tests.project.source import ROOT

@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import AsyncGenerator, Iterator
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 
 import trio
@@ -107,7 +108,7 @@ class LocalBlobs:
                 with deletion_lock.deleting(self._folder):
                     path.unlink(missing_ok=True)
                     # Otherwise the blob could be back after a crash.
-                    _sync(path.parent)
+                    sync(path.parent)
 
         with staging.disk_failures():
             await trio.to_thread.run_sync(remove)
@@ -162,14 +163,7 @@ def _unreadable(key: blob_store.BlobKey, error: OSError) -> Exception:
 def move_to_blob(folder: Path, key: blob_store.BlobKey, source: Path) -> None:
     """Move a durable file into a folder of blobs, durably; folders are created. Raises OSError."""
     path = folder / blob_store.path_of_key(key)
-    made = []
-    parent = path.parent
-    while not parent.is_dir():
-        made.append(parent)
-        parent = parent.parent
-    for each in reversed(made):
-        each.mkdir(mode=0o700, exist_ok=True)
-        _sync(each.parent)
+    make_folders(path.parent)
     try:
         source.replace(path)
     except OSError as error:
@@ -178,7 +172,19 @@ def move_to_blob(folder: Path, key: blob_store.BlobKey, source: Path) -> None:
         # The folder is a file system of its own, which other machines may use, too.
         _copy_durably(source, path)
         source.unlink()
-    _sync(path.parent)
+    sync(path.parent)
+
+
+def make_folders(folder: Path) -> list[Path]:
+    """Make ``folder`` and those above it that are missing, durably; return them, outermost first.
+
+    Raises OSError.
+    """
+    missing = [*takewhile(lambda path: not path.is_dir(), (folder, *folder.parents))][::-1]
+    for path in missing:
+        path.mkdir(mode=0o700, exist_ok=True)
+        sync(path.parent)
+    return missing
 
 
 def _copy_durably(source: Path, path: Path) -> None:
@@ -216,8 +222,9 @@ def _entries(folder: Path) -> list[str]:
         return []
 
 
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+def sync(path: Path) -> None:
+    """Make a file, or the entries of a folder, durable. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
     finally:

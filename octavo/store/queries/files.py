@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple
+from operator import attrgetter
+from typing import NamedTuple, TypeVar
 
 from octavo_rules.documents.document import MergeUpdates, StoredDocument, initial
 from octavo_rules.identity import FileId, Position, RevisionId, WorkspaceId
@@ -32,6 +33,9 @@ from octavo.store.queries.revision_rows import (
     select_in,
 )
 from octavo.store.transaction import Row, Script, Transaction, single_statement
+
+N = TypeVar("N", FileId, RevisionId)
+P = TypeVar("P")
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,17 +217,12 @@ def files(
     """
 
     async def read_files(transaction: Transaction) -> tuple[list[StoredFile], list[StoredFile]]:
-        seen, named = file_ids, revision_ids
-        if within is not None:
-            seen = await _visible_files(transaction, workspace_id, seen, within)
-            named = await _visible_revisions(transaction, workspace_id, named, within)
-        return await _read(transaction, seen, named)
-
-    async def _read(
-        transaction: Transaction, file_ids: Sequence[FileId], revision_ids: Sequence[RevisionId]
-    ) -> tuple[list[StoredFile], list[StoredFile]]:
+        seen = await _visible_among(transaction, _HEAD_PATHS, workspace_id, file_ids, within)
+        named = await _visible_among(
+            transaction, _REVISION_PATHS, workspace_id, revision_ids, within
+        )
         total = 0
-        for sql, names in ((_SIZES_OF_HEADS, file_ids), (_SIZES_OF_REVISIONS, revision_ids)):
+        for sql, names in ((_SIZES_OF_HEADS, seen), (_SIZES_OF_REVISIONS, named)):
             rows = await select_in(transaction, sql, workspace_id, names)
             sizes = {row[0]: row[1] for row in rows}
             total += sum(sizes.get(name, 0) for name in names)
@@ -231,18 +230,13 @@ def files(
             raise TooManyFiles(
                 f"These files have more than {max_bytes >> 20} MiB of text: ask for fewer at once."
             )
-        heads = [
-            _stored(row) for row in await select_in(transaction, _HEADS, workspace_id, file_ids)
-        ]
-        revisions = [
-            _stored(row)
-            for row in await select_in(transaction, _REVISIONS, workspace_id, revision_ids)
-        ]
-        by_file = {each.revision.file_id: each for each in heads}
-        by_revision = {each.revision.revision_id: each for each in revisions}
+        rows = await select_in(transaction, _HEADS, workspace_id, seen)
+        by_file = {stored.revision.file_id: stored for stored in map(_stored, rows)}
+        rows = await select_in(transaction, _REVISIONS, workspace_id, named)
+        by_revision = {stored.revision.revision_id: stored for stored in map(_stored, rows)}
         return (
-            [by_file[name] for name in file_ids if name in by_file],
-            [by_revision[name] for name in revision_ids if name in by_revision],
+            [by_file[name] for name in seen if name in by_file],
+            [by_revision[name] for name in named if name in by_revision],
         )
 
     return read_files
@@ -263,10 +257,10 @@ def text_size(
     """
 
     async def read_size(transaction: Transaction) -> int:
-        seen, named = file_ids, revision_ids
-        if within is not None:
-            seen = await _visible_files(transaction, workspace_id, seen, within)
-            named = await _visible_revisions(transaction, workspace_id, named, within)
+        seen = await _visible_among(transaction, _HEAD_PATHS, workspace_id, file_ids, within)
+        named = await _visible_among(
+            transaction, _REVISION_PATHS, workspace_id, revision_ids, within
+        )
         rows = await select_in(transaction, _SIZES_OF_HEADS, workspace_id, seen)
         rows += await select_in(transaction, _SIZES_OF_REVISIONS, workspace_id, named)
         if documents:
@@ -292,16 +286,14 @@ def whole_files(
     async def read_whole_files(
         transaction: Transaction,
     ) -> tuple[list[WholeFile], list[StoredFile]]:
-        seen = file_ids
-        if within is not None:
-            seen = await _visible_files(transaction, workspace_id, seen, within)
+        seen = await _visible_among(transaction, _HEAD_PATHS, workspace_id, file_ids, within)
         rows = await select_in(transaction, _SIZES_OF_DOCUMENTS, workspace_id, seen)
         sizes = {row[0]: row[1] for row in rows}
         total = sum(sizes.get(name, 0) for name in seen)
         heads, revisions = await files(
             workspace_id, seen, revision_ids, max(max_bytes - total, 0), within
         )(transaction)
-        names = [each.revision.file_id for each in heads if each.revision.file_id in sizes]
+        names = [head.revision.file_id for head in heads if head.revision.file_id in sizes]
         rows = await select_in(transaction, _DOCUMENTS, workspace_id, names)
         kept = {row[0]: row[1:] for row in rows}
         updates = await updates_beside(transaction, workspace_id, [*kept])
@@ -318,26 +310,19 @@ def whole_files(
     return read_whole_files
 
 
-async def _visible_files(
+async def _visible_among(
     transaction: Transaction,
+    sql: str,
     workspace_id: WorkspaceId,
-    file_ids: Sequence[FileId],
-    within: Confinement,
-) -> list[FileId]:
-    rows = await select_in(transaction, _HEAD_PATHS, workspace_id, file_ids)
-    visible = {row[0] for row in rows if within.covers(row[1])}
-    return [each for each in file_ids if each in visible]
-
-
-async def _visible_revisions(
-    transaction: Transaction,
-    workspace_id: WorkspaceId,
-    revision_ids: Sequence[RevisionId],
-    within: Confinement,
-) -> list[RevisionId]:
-    rows = await select_in(transaction, _REVISION_PATHS, workspace_id, revision_ids)
-    visible = {row[0] for row in rows if within.covers(row[1]) and within.covers(row[2])}
-    return [each for each in revision_ids if each in visible]
+    names: Sequence[N],
+    within: Confinement | None,
+) -> Sequence[N]:
+    """Return which of the names are visible ``within`` a folder; ``sql`` selects their paths."""
+    if within is None:
+        return names
+    rows = await select_in(transaction, sql, workspace_id, names)
+    visible = {row[0] for row in rows if all(map(within.covers, row[1:]))}
+    return [name for name in names if name in visible]
 
 
 async def _documents_read(transaction: Transaction, workspace_id: WorkspaceId) -> bool:
@@ -365,6 +350,33 @@ def _whole(stored: StoredFile, row: Row, updates: bytes, merge: MergeUpdates | N
     return _derived(stored, behind=True)
 
 
+async def _read_visible(
+    read: Callable[[P, int], Awaitable[list[Revision]]],
+    first: P,
+    place_of: Callable[[Revision], P],
+    limit: int,
+    within: Confinement | None,
+    prefix: str = "",
+) -> list[Revision]:
+    """Return at most ``limit`` revisions that are visible and whose path begins with ``prefix``.
+
+    ``read`` returns a number of them that follow a place, in order. Where some may be left out, it
+    is called with `_STEP` until there are enough.
+    """
+    step = limit if within is None and not prefix else _STEP
+    visible: list[Revision] = []
+    last: P | None = first
+    while last is not None and len(visible) < limit:
+        revisions = await read(last, step)
+        visible += [
+            revision
+            for revision in revisions
+            if revision.path.startswith(prefix) and (within is None or within.covers(revision.path))
+        ]
+        last = place_of(revisions[-1]) if len(revisions) == step else None
+    return visible[:limit]
+
+
 def list_of(
     workspace_id: WorkspaceId,
     state: str,
@@ -381,30 +393,16 @@ def list_of(
     end = _end_of(prefix)
     sql = _LIST.format(below="" if end is None else "AND path < $7")
 
-    async def read_after(
-        transaction: Transaction, last: tuple[str, str], most: int
-    ) -> list[Revision]:
-        rows = await transaction.fetch_all(
-            sql,
-            workspace_id,
-            state,
-            max(prefix, last[0]),
-            *last,
-            most,
-            *(() if end is None else (end,)),
-        )
-        return revisions_of_rows(rows)
+    before = () if end is None else (end,)
 
     async def read_list(transaction: Transaction) -> list[Revision]:
-        if within is None:
-            return await read_after(transaction, after, limit)
-        found: list[Revision] = []
-        last: tuple[str, str] | None = after
-        while last is not None and len(found) < limit:
-            heads = await read_after(transaction, last, _STEP)
-            found += [each for each in heads if within.covers(each.path)]
-            last = (heads[-1].path, heads[-1].file_id) if len(heads) == _STEP else None
-        return found[:limit]
+        async def read_after(last: tuple[str, str], most: int) -> list[Revision]:
+            start = max(prefix, last[0])
+            return revisions_of_rows(
+                await transaction.fetch_all(sql, workspace_id, state, start, *last, most, *before)
+            )
+
+        return await _read_visible(read_after, after, attrgetter("path", "file_id"), limit, within)
 
     return read_list
 
@@ -474,21 +472,13 @@ def recent(
         return (page, again) if page else await page_from(transaction, again)
 
     async def heads_from(transaction: Transaction, begin: RecentPlace, most: int) -> list[Revision]:
-        found: list[Revision] = []
-        last: tuple[Position, FileId] | None = begin[:2]
-        step = most if not prefix and within is None else _STEP
-        while last is not None and len(found) < most:
-            rows = await transaction.fetch_all(
-                _RECENT, workspace_id, state, *last, step, begin.floor
+        async def read_after(last: tuple[Position, FileId], most: int) -> list[Revision]:
+            return revisions_of_rows(
+                await transaction.fetch_all(_RECENT, workspace_id, state, *last, most, begin.floor)
             )
-            heads = revisions_of_rows(rows)
-            found += [
-                each
-                for each in heads
-                if each.path.startswith(prefix) and (within is None or within.covers(each.path))
-            ]
-            last = (heads[-1].position, heads[-1].file_id) if len(heads) == step else None
-        return found
+
+        place_of = attrgetter("position", "file_id")
+        return await _read_visible(read_after, begin[:2], place_of, most, within, prefix)
 
     return read_recent
 
@@ -517,21 +507,14 @@ def revisions_of(
     """
 
     async def read_revisions(transaction: Transaction) -> list[Revision]:
-        if within is None:
-            return await read_before(transaction, before, limit)
-        found: list[Revision] = []
-        paths = await head_paths(workspace_id, [file_id])(transaction)
-        visible = within.covers(paths.get(file_id, ""))
-        last: Position | None = before if visible else None
-        while last is not None and len(found) < limit:
-            revisions = await read_before(transaction, last, _STEP)
-            found += [each for each in revisions if within.covers(each.path)]
-            last = revisions[-1].position if len(revisions) == _STEP else None
-        return found[:limit]
+        if not await _visible_among(transaction, _HEAD_PATHS, workspace_id, [file_id], within):
+            return []
 
-    async def read_before(transaction: Transaction, last: Position, most: int) -> list[Revision]:
-        rows = await transaction.fetch_all(_REVISIONS_BEFORE, workspace_id, file_id, last, most)
-        return revisions_of_rows(rows)
+        async def read_before(last: Position, most: int) -> list[Revision]:
+            rows = await transaction.fetch_all(_REVISIONS_BEFORE, workspace_id, file_id, last, most)
+            return revisions_of_rows(rows)
+
+        return await _read_visible(read_before, before, attrgetter("position"), limit, within)
 
     return read_revisions
 
@@ -573,10 +556,10 @@ def revision(
     """
 
     async def read_revision(transaction: Transaction) -> StoredFile | None:
-        if within is not None:
-            seen = await _visible_revisions(transaction, workspace_id, [revision_id], within)
-            if not seen:
-                return None
+        if not await _visible_among(
+            transaction, _REVISION_PATHS, workspace_id, [revision_id], within
+        ):
+            return None
         row = await transaction.fetch_one(_REVISION, workspace_id, revision_id, file_id)
         return None if row is None else _stored(row)
 

@@ -48,7 +48,22 @@ class Contents:
     index_damaged: bool = False
 
 
-class DatabaseSnapshot:
+class _DatabaseFile:
+    """A connection of its own to a database file, for work in a thread."""
+
+    def __init__(self, path: Path) -> None:
+        self._connection = connect_file(path)
+
+    def interrupt(self) -> None:
+        """End the statement that runs now; from any thread."""
+        self._connection.interrupt()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+class DatabaseSnapshot(_DatabaseFile):
     """A copy of one commit of a database that others may use at the same time.
 
     Args:
@@ -59,7 +74,7 @@ class DatabaseSnapshot:
     """
 
     def __init__(self, source: Path) -> None:
-        self._connection = connect_file(source)
+        super().__init__(source)
         try:
             [page_size] = self._connection.execute("PRAGMA page_size").fetchone()
             [pages] = self._connection.execute("PRAGMA page_count").fetchone()
@@ -81,16 +96,8 @@ class DatabaseSnapshot:
         except sqlite3.Error as error:
             raise failure(error) from error
 
-    def interrupt(self) -> None:
-        """End the statement that runs now; from any thread."""
-        self._connection.interrupt()
 
-    def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()
-
-
-class Verification:
+class Verification(_DatabaseFile):
     """The check of a database file that nobody else uses.
 
     Args:
@@ -98,8 +105,8 @@ class Verification:
     """
 
     def __init__(self, path: Path) -> None:
+        super().__init__(path)
         self._path = path
-        self._connection = connect_file(path)
 
     def run(self) -> Contents:
         """Read the whole file and return what it holds.
@@ -183,14 +190,6 @@ class Verification:
             if primary_code(error) in _UNREADABLE:
                 raise StoreUnusable(f"it is damaged, or not a database: {error}") from error
             raise
-
-    def interrupt(self) -> None:
-        """End the statement that runs now; from any thread."""
-        self._connection.interrupt()
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()
 
 
 def fold_logs(path: Path) -> bool:

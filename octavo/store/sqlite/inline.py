@@ -15,7 +15,7 @@ from octavo.store.migrations import shipped
 from octavo.store.sqlite.connection import connect, require_sqlite
 from octavo.store.sqlite.migrating import applied_version, migrate
 from octavo.store.sqlite.transaction import SqliteTransaction, Statement, Statements
-from octavo.store.sqlite.writer import Outcomes, all_failed, commit, perform, roll_back
+from octavo.store.sqlite.writer import BatchTransaction, Outcomes, all_failed, commit, roll_back
 from octavo.store.transaction import NO_LISTENERS, Listeners, Script, T
 
 # Copying a migrated database takes a tenth of the time of the migrations; emptying one that was
@@ -165,7 +165,8 @@ class InlineStore:
         """
         async with self._free:
             try:
-                outcomes = perform(self._connection, _statements(), self._listeners, scripts)
+                batch = BatchTransaction(self._connection, _statements(), self._listeners)
+                outcomes = batch.perform(scripts)
                 await self._pass("store.before_commit")
                 if any(isinstance(outcome, Value) for outcome in outcomes):
                     commit(self._connection)

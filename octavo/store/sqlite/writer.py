@@ -13,6 +13,7 @@ from threading import Thread
 from typing import Any
 
 import trio
+from attrs import define
 from outcome import Error, Outcome, Value, capture
 
 from octavo.store.errors import IndexDamaged, StoreError, StoreUnavailable
@@ -105,7 +106,8 @@ class Writer:
         try:
             if self._connection is None:
                 self._connection = self._open()
-            outcomes = perform(self._connection, self._statements, self._listeners, scripts)
+            batch = BatchTransaction(self._connection, self._statements, self._listeners)
+            outcomes = batch.perform(scripts)
             if Value in [type(outcome) for outcome in outcomes]:
                 commit(self._connection)
             else:
@@ -133,101 +135,85 @@ def _stay(_raise_cancel: object) -> trio.lowlevel.Abort:
     return trio.lowlevel.Abort.FAILED
 
 
-def perform(
-    connection: sqlite3.Connection,
-    statements: Statements,
-    listeners: Listeners,
-    scripts: Sequence[Script[Any]],
-) -> Outcomes:
-    """Begin a transaction and run each script in it; return the result or exception of each.
+@define(eq=False)
+class BatchTransaction:
+    """A transaction on a connection for writing, in which scripts are run."""
 
-    A script that raises has no effect. If it raised after a change, all scripts are run again. The
-    transaction stays open, for `commit` or `roll_back`, unless this raises.
+    _connection: sqlite3.Connection
+    _statements: Statements
+    _listeners: Listeners
 
-    Who raises an exception takes it out of the list: it refers to the frames that have the list.
+    def perform(self, scripts: Sequence[Script[Any]]) -> Outcomes:
+        """Begin a transaction and run each script in it; return the result or exception of each.
 
-    Raises:
-        StoreUnavailable: the database failed or is locked. Nothing was committed.
-    """
-    outcomes: Outcomes = []
-    try:
-        if not _run_bare(connection, statements, listeners, scripts, outcomes):
-            roll_back(connection)
-            _begin(connection)
-            outcomes.clear()
-            for script in scripts:
-                _run_in_savepoint(connection, statements, listeners, script, outcomes)
-    except BaseException:
-        roll_back(connection)
-        raise
-    return outcomes
+        A script that raises has no effect. If it raised after a change, all scripts are run again.
+        The transaction stays open, for `commit` or `roll_back`, unless this raises.
 
+        Whoever raises an exception takes it out of the list: it refers to frames that have the
+        list.
 
-def _run_bare(
-    connection: sqlite3.Connection,
-    statements: Statements,
-    listeners: Listeners,
-    scripts: Sequence[Script[Any]],
-    outcomes: Outcomes,
-) -> bool:
-    """Run scripts without savepoints, which take a third longer; False if one must be undone.
+        Raises:
+            StoreUnavailable: the database failed or is locked. Nothing was committed.
+        """
+        outcomes: Outcomes = []
+        try:
+            if not self._run_bare(scripts, outcomes):
+                roll_back(self._connection)
+                self._begin()
+                outcomes.clear()
+                for script in scripts:
+                    self._run_in_savepoint(script, outcomes)
+        except BaseException:
+            roll_back(self._connection)
+            raise
+        return outcomes
 
-    Most scripts that raise have only read. A single script needs no savepoint: the transaction is
-    rolled back with it.
-    """
-    _begin(connection)
-    for script in scripts:
-        changes = connection.total_changes
-        outcomes.append(_run(connection, statements, listeners, script))
-        leaves_changes = connection.total_changes != changes and len(scripts) > 1
-        # Not by isinstance, which calls a function of its abstract class.
-        if leaves_changes and type(outcomes[-1]) is Error:
-            return False
-    return True
+    def _run_bare(self, scripts: Sequence[Script[Any]], outcomes: Outcomes) -> bool:
+        """Run scripts without savepoints, which take a third longer; False if one must be undone.
 
+        Most scripts that raise have only read. A single script needs no savepoint: the transaction
+        is rolled back with it.
+        """
+        self._begin()
+        connection = self._connection
+        for script in scripts:
+            changes = connection.total_changes
+            outcomes.append(self._run(script))
+            leaves_changes = connection.total_changes != changes and len(scripts) > 1
+            # Not by isinstance, which calls a function of its abstract class.
+            if leaves_changes and type(outcomes[-1]) is Error:
+                return False
+        return True
 
-def _begin(connection: sqlite3.Connection) -> None:
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-    except sqlite3.Error as error:
-        raise failure(error) from error
+    def _begin(self) -> None:
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.Error as error:
+            raise failure(error) from error
 
+    def _run_in_savepoint(self, script: Script[Any], outcomes: Outcomes) -> None:
+        try:
+            self._connection.execute("SAVEPOINT script")
+            outcomes.append(self._run(script))
+            if isinstance(outcomes[-1], Error):
+                self._connection.execute("ROLLBACK TO script")
+            self._connection.execute("RELEASE script")
+        except STATEMENT_ERRORS as error:
+            raise _unavailable(failure(error)) from error
 
-def _run_in_savepoint(
-    connection: sqlite3.Connection,
-    statements: Statements,
-    listeners: Listeners,
-    script: Script[Any],
-    outcomes: Outcomes,
-) -> None:
-    try:
-        connection.execute("SAVEPOINT script")
-        outcomes.append(_run(connection, statements, listeners, script))
-        if isinstance(outcomes[-1], Error):
-            connection.execute("ROLLBACK TO script")
-        connection.execute("RELEASE script")
-    except STATEMENT_ERRORS as error:
-        raise _unavailable(failure(error)) from error
-
-
-def _run(
-    connection: sqlite3.Connection,
-    statements: Statements,
-    listeners: Listeners,
-    script: Script[Any],
-) -> Outcome[Any]:
-    transaction = SqliteTransaction(connection, statements, listeners)
-    try:
-        result = transaction.drive(script)
-    except Exception as error:
-        failed = transaction.failure
-        # The others of the batch don't use the index.
-        if isinstance(failed, StoreUnavailable) and not isinstance(failed, IndexDamaged):
-            raise copy(failed) from None
-        if not connection.in_transaction:
-            raise StoreUnavailable("the database rolled the transaction back") from error
-        return Error(error)
-    return Value(result)
+    def _run(self, script: Script[Any]) -> Outcome[Any]:
+        transaction = SqliteTransaction(self._connection, self._statements, self._listeners)
+        try:
+            result = transaction.drive(script)
+        except Exception as error:
+            failed = transaction.failure
+            # The others of the batch don't use the index.
+            if isinstance(failed, StoreUnavailable) and not isinstance(failed, IndexDamaged):
+                raise copy(failed) from None
+            if not self._connection.in_transaction:
+                raise StoreUnavailable("the database rolled the transaction back") from error
+            return Error(error)
+        return Value(result)
 
 
 def _unavailable(error: StoreError) -> StoreUnavailable:

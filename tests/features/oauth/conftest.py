@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from octavo.store.postgres import PostgresStore
+from octavo.store.postgres.store import PostgresStore
 from tests.fakes.identity_fixture import IdentityFixture, identity_fixture
 from tests.fakes.oauth_rig import OAuthRig
 from tests.fakes.postgres_server import running_server

@@ -16,9 +16,10 @@ from octavo.features.accounts.sql import accounts
 from octavo.features.members.sql import members
 from octavo.model.workspace import LastOwner
 from octavo.store import Script, StoreUnavailable, StoreUnusable
-from octavo.store.postgres import PostgresStore, store
+from octavo.store.postgres import store
 from octavo.store.postgres.bridge import open_bridge
 from octavo.store.postgres.connection import PooledConnection, connect, limits, require_settings
+from octavo.store.postgres.store import PostgresStore
 from octavo.store.transaction import single_statement
 from tests.fakes.pooler import Pooler, pooler_before
 from tests.fakes.stores import open_postgres

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from octavo.store import Script, StatementInvalid, StoreUnavailable, StoreUnusable, Transaction
 from octavo.store.migrations import shipped
-from octavo.store.postgres import Gap, Messages, PostgresStore
-from octavo.store.postgres.listening import MAX_WAITING
-from octavo.store.postgres.store import LONGEST_PAUSE, MAX_ATTEMPTS, pause_before
+from octavo.store.postgres.listening import MAX_WAITING, Gap, Messages
+from octavo.store.postgres.store import LONGEST_PAUSE, MAX_ATTEMPTS, PostgresStore, pause_before
 from octavo.store.postgres.transaction import changed_rows
 from octavo.store.transaction import single_statement
 from tests.fakes.postgres_server import VARIABLE, PostgresServer, running_server

@@ -3,7 +3,6 @@
 import random
 from collections.abc import AsyncIterator, Iterable, Sequence
 from pathlib import Path
-from sqlite3 import Connection
 from typing import Any
 
 import pytest
@@ -23,9 +22,9 @@ from octavo.store.queries import workspaces
 from octavo.store.queries.index_backlog import SLICE_BYTES
 from octavo.store.queries.sweeping import sweep
 from octavo.store.sqlite.search import PUT, REMOVE, index_row
-from octavo.store.sqlite.transaction import SqliteTransaction, Statements
-from octavo.store.sqlite.writer import Outcomes, perform
-from octavo.store.transaction import Listeners, indexed_title
+from octavo.store.sqlite.transaction import SqliteTransaction
+from octavo.store.sqlite.writer import BatchTransaction, Outcomes
+from octavo.store.transaction import indexed_title
 from tests.fakes.notebook import Notebook
 from tests.fakes.stores import open_inline, open_postgres
 from tests.store.queries.test_changesets import Opened, on_sqlite
@@ -152,15 +151,11 @@ class Counting:
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.tokens: list[int] = []
         execute, execute_many = SqliteTransaction.execute, SqliteTransaction.execute_many
+        perform = BatchTransaction.perform
 
-        def begin(
-            connection: Connection,
-            statements: Statements,
-            listeners: Listeners,
-            scripts: Sequence[Script[Any]],
-        ) -> Outcomes:
+        def begin(batch: BatchTransaction, scripts: Sequence[Script[Any]]) -> Outcomes:
             self.tokens.append(0)
-            return perform(connection, statements, listeners, scripts)
+            return perform(batch, scripts)
 
         async def one(transaction: SqliteTransaction, sql: str, *arguments: Value) -> int:
             self._count(sql, arguments)
@@ -174,7 +169,7 @@ class Counting:
                 self._count(sql, row)
             await execute_many(transaction, sql, given)
 
-        patch.setattr("octavo.store.sqlite.inline.perform", begin)
+        patch.setattr(BatchTransaction, "perform", begin)
         patch.setattr(SqliteTransaction, "execute", one)
         patch.setattr(SqliteTransaction, "execute_many", many)
 
