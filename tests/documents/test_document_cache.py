@@ -5,7 +5,7 @@ from octavo_rules.documents.structs import DocumentFacts
 from octavo_rules.identity import ContentId, FileId, WorkspaceId
 
 from octavo.documents import DocumentCache, LiveDocument
-from octavo.documents.document_batch import CachedDocument
+from octavo.documents.document_batch import BatchDocument
 from octavo.model.documents.update_log import Growth
 
 VAULT = WorkspaceId("vault")
@@ -15,19 +15,21 @@ def client() -> int:
     return 7
 
 
-def kept(text: str, pairs: int = 0) -> CachedDocument:
+def kept(text: str, pairs: int = 0) -> BatchDocument:
     document = initial(ContentId("c"), text)
     facts = DocumentFacts({7: frozenset(range(pairs))})
-    return CachedDocument(
+    return BatchDocument(
         LiveDocument(document, 7),
-        document,
-        True,
-        (),
         text,
         ContentId("c"),
+        document,
+        len(document.state),
         facts,
         Growth(0, 0),
         foreign=False,
+        fixed=True,
+        stored=document,
+        kept=True,
     )
 
 
