@@ -14,9 +14,6 @@ from typing import Annotated, TypeVar
 
 from pydantic import BeforeValidator
 
-LONGEST_STOP = 3600.0
-LONGEST_WAIT = 86400.0
-LONGEST_SESSION = 3650.0
 LARGEST_COUNT = 1_000_000_000
 LARGEST_AMOUNT = 2**53 - 1
 
@@ -37,37 +34,21 @@ def reads(parse: Callable[[str], T]) -> BeforeValidator:
     return BeforeValidator(check)
 
 
-def seconds(text: str) -> float:
-    """Read a time that may be nothing, in seconds."""
-    value = _number(text)
-    if not 0 <= value <= LONGEST_STOP:
-        raise ValueError(
-            f"is not a time: give seconds from 0 to {LONGEST_STOP:g}, such as 10 or 0.5"
-        )
-    return value
+def time(unit: str, shortest: float, longest: float, example: str) -> Callable[[str], float]:
+    """Make the reader of times in a unit, within bounds."""
 
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not shortest <= value <= longest:
+            raise ValueError(
+                f"is not a time: give {unit} from {shortest:g} to {longest:g}, such as {example}"
+            )
+        return value
 
-def wait(text: str) -> float:
-    """Read a time that must be something, in seconds."""
-    value = _number(text)
-    if not 0.1 <= value <= LONGEST_WAIT:
-        raise ValueError(f"is not a time: give seconds from 0.1 to {LONGEST_WAIT:g}, such as 20")
-    return value
-
-
-def days(text: str) -> float:
-    """Read a time in days."""
-    value = _number(text)
-    if not 0.01 <= value <= LONGEST_SESSION:
-        raise ValueError(f"is not a time: give days from 0.01 to {LONGEST_SESSION:g}, such as 30")
-    return value
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
+    return parse
 
 
 def count(smallest: int) -> Callable[[str], int]:
@@ -156,9 +137,9 @@ def folder(text: str) -> Path:
     return path
 
 
-Seconds = Annotated[float, reads(seconds)]
-Wait = Annotated[float, reads(wait)]
-Days = Annotated[float, reads(days)]
+Seconds = Annotated[float, reads(time("seconds", 0, 3600, "10 or 0.5"))]
+Wait = Annotated[float, reads(time("seconds", 0.1, 86400, "20"))]
+Days = Annotated[float, reads(time("days", 0.01, 3650, "30"))]
 File = Annotated[str, reads(file)]
 Positive = Annotated[int, reads(count(1))]
 Line = Annotated[str, reads(line)]
