@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from octavo_rules.identity import AccountId, ProgramNumber, Scope
 
-from octavo.model.access.account import AccessLimits, Account, GrantId, KeyId, Role, SessionId
+from octavo.model.access.account import AccessLimits, GrantId, KeyId, Role, SessionId
 from octavo.model.files.confinement import Confinement
 
 
@@ -47,30 +47,6 @@ class Caller:
         object.__setattr__(self, "scopes", None if limits is None else limits.scopes)
         object.__setattr__(self, "confinement", confinement)
         object.__setattr__(self, "confined", confinement is not None)
-
-
-def caller_of(
-    account: Account,
-    *,
-    consent_due: bool,
-    session_id: SessionId | None = None,
-    key_id: KeyId | None = None,
-    limits: AccessLimits | None = None,
-    grant_id: GrantId | None = None,
-    program: ProgramNumber | None = None,
-) -> Caller:
-    """Return the caller for ``account``, which may have to accept legal documents first."""
-    return Caller(
-        account.account_id,
-        account.role,
-        account.state == "locked",
-        consent_due,
-        session_id,
-        key_id,
-        limits,
-        grant_id,
-        program,
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import trio
 from octavo_rules.identity import AccountId
 
-from octavo.access.caller import Caller, caller_of
+from octavo.access.caller import Caller
 from octavo.access.ports import Clock, milliseconds
 from octavo.features.accounts.rules.session import SessionLife
 from octavo.features.accounts.sql import api_keys, sessions
@@ -283,12 +283,7 @@ class Credentials:
             return None
         key = found.key
         return CachedCaller(
-            caller_of(
-                found.account,
-                consent_due=self._due(found.account),
-                key_id=key.key_id,
-                limits=key.limits,
-            ),
+            replace(self._caller_for(found.account), key_id=key.key_id, limits=key.limits),
             expires_at=math.inf if key.expires_at is None else key.expires_at / 1000,
             active_at=-math.inf if key.used_at is None else key.used_at / 1000,
             until=self._elapsed() + self._fresh,
@@ -301,9 +296,8 @@ class Credentials:
         grant = found.grant
         limits = replace(grant.limits, scopes=found.scopes)
         return CachedCaller(
-            caller_of(
-                found.account,
-                consent_due=self._due(found.account),
+            replace(
+                self._caller_for(found.account),
                 limits=limits,
                 grant_id=grant.grant_id,
                 program=grant.program,
@@ -319,13 +313,12 @@ class Credentials:
             return None
         session = found.session
         return CachedCaller(
-            caller_of(
-                found.account, consent_due=self._due(found.account), session_id=session.session_id
-            ),
+            replace(self._caller_for(found.account), session_id=session.session_id),
             expires_at=self._life.expires_at(session) / 1000,
             active_at=session.active_at / 1000,
             until=self._elapsed() + self._fresh,
         )
 
-    def _due(self, account: Account) -> bool:
-        return self._legal.due_from(account.consent)
+    def _caller_for(self, account: Account) -> Caller:
+        due = self._legal.due_from(account.consent)
+        return Caller(account.account_id, account.role, account.state == "locked", due)
