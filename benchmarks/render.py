@@ -27,8 +27,7 @@ from octavo.features.history.rules.revision_diff import unified, words  # noqa: 
 from octavo.model.refusal import UnrenderableNote  # noqa: E402
 from octavo.render.allowed import clean  # noqa: E402
 from octavo.render.limits import LIMITS, check_renderable  # noqa: E402
-from octavo.render.note import render_note  # noqa: E402
-from octavo.render.outline import add_anchors  # noqa: E402
+from octavo.render.note import add_anchors, render_note  # noqa: E402
 from octavo.render.parser import parse  # noqa: E402
 from octavo.render.references import ImageAddress, LinkAddress, place_references  # noqa: E402
 from octavo.render.renderer import Renderer  # noqa: E402

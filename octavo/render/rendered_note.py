@@ -1,7 +1,6 @@
 """A rendered note, as the parts of its page: without anything that renders."""
 
-from dataclasses import dataclass
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict, cast
 
 from octavo.render.references import FileReference
 
@@ -19,19 +18,18 @@ class OutlineHeading(NamedTuple):
 
 
 class NoteJson(TypedDict):
-    """A rendered note as JSON."""
+    """A rendered note as JSON, which has lists in place of tuples."""
 
     html: str
-    references: list[tuple[str, bool, str, str]]
-    outline: list[tuple[int, str, str]]
+    references: tuple[FileReference, ...]
+    outline: tuple[OutlineHeading, ...]
     title: str
     language: str | None
     description: str
     words: int
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedNote:
+class RenderedNote(NamedTuple):
     """A note as the parts of its page, which depend on its text alone.
 
     Attributes:
@@ -54,31 +52,14 @@ class RenderedNote:
     words: int
 
     def to_json(self) -> NoteJson:
-        """Return the note as a value that JSON can express."""
-        return {
-            "html": self.html,
-            "references": [
-                (each.kind, each.embed, each.target, each.heading) for each in self.references
-            ],
-            "outline": [(each.level, each.text, each.anchor) for each in self.outline],
-            "title": self.title,
-            "language": self.language,
-            "description": self.description,
-            "words": self.words,
-        }
+        """Return the note as a value that JSON can express: named tuples become lists there."""
+        return cast(NoteJson, self._asdict())
 
     @classmethod
     def from_json(cls, value: NoteJson) -> "RenderedNote":
         """Return the note that `to_json` returned, also after its way through JSON."""
-        return cls(
-            value["html"],
-            tuple(
-                FileReference("wiki" if kind == "wiki" else "standard", embed, target, heading)
-                for kind, embed, target, heading in value["references"]
-            ),
-            tuple(OutlineHeading(*each) for each in value["outline"]),
-            value["title"],
-            value["language"],
-            value["description"],
-            value["words"],
+        note = cls(**value)
+        return note._replace(
+            references=tuple([FileReference(*each) for each in note.references]),
+            outline=tuple([OutlineHeading(*each) for each in note.outline]),
         )

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 import pytest
 
 from octavo.render.allowed import clean, clean_placed
-from octavo.render.outline import add_anchors
+from octavo.render.note import add_anchors
 from octavo.render.parser import parse
 from octavo.render.references import ImageAddress, LinkAddress, place_references
 from octavo.render.renderer import Renderer

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from octavo.model.links import headings_of
 from octavo.model.links.extraction import links_of
+from octavo.model.links.headings import headings_of
 from octavo.model.refusal import UnrenderableNote
 from octavo.render.allowed import clean, clean_placed
 from octavo.render.note import LONGEST_DESCRIPTION, render_note

@@ -1,6 +1,6 @@
 """The anchors of headings; `test_note` compares them with those that links lead to."""
 
-from octavo.render.outline import add_anchors
+from octavo.render.note import add_anchors
 from octavo.render.parser import parse
 
 
