@@ -51,7 +51,7 @@ from octavo.store import Script, Store  # noqa: E402
 from octavo.store.postgres.store import open_postgres  # noqa: E402
 from octavo.store.queries.changesets import commit_changesets  # noqa: E402
 from octavo.store.queries.marks import cursor_of  # noqa: E402
-from octavo.store.sqlite import open_inline, open_sqlite  # noqa: E402
+from octavo.store.sqlite import InlineStore, open_sqlite  # noqa: E402
 
 MICRO = 1e6
 FILES = 100
@@ -177,7 +177,7 @@ async def group_commit(folder: Path) -> AsyncIterator[Store]:
 
 @asynccontextmanager
 async def inline() -> AsyncIterator[Store]:
-    store = open_inline()
+    store = InlineStore()
     try:
         yield store
     finally:

@@ -28,7 +28,6 @@ class Watched(InlineStore):
 
     def __init__(self) -> None:
         super().__init__(None)
-        self.migrate()
         self.batches: list[int] = []
         self.released = trio.Event()
         self.released.set()

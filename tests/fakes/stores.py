@@ -17,7 +17,7 @@ from octavo.store.sqlite.inline import FaultPoint
 
 
 def open_inline(path: Path | None = None, fault_point: FaultPoint | None = None) -> InlineStore:
-    return sqlite.open_inline(path, fault_point, features.LISTENERS)
+    return InlineStore(path, fault_point, features.LISTENERS)
 
 
 def open_sqlite(

@@ -3,6 +3,7 @@
 import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -18,6 +19,7 @@ from octavo.service import features
 from octavo.store import Script, StoreFull, StoreUnavailable, Transaction, identifiers
 from octavo.store.queries.workspaces import create
 from octavo.store.sqlite import InlineStore
+from octavo.store.sqlite.connection import connect
 from octavo.store.sqlite.inline import memory_databases
 from octavo.store.sqlite.writer import all_failed
 from octavo.store.transaction import T
@@ -36,13 +38,12 @@ class Disk(InlineStore):
     """
 
     def __init__(self, path: Path | None, faults: FaultSchedule) -> None:
-        new = path is not None and not path.exists()
+        if path is not None and not path.exists():
+            with closing(connect(path)) as connection:
+                memory_databases().copy_to(connection)
         super().__init__(path, self._reach, features.LISTENERS)
-        if new:
-            memory_databases().copy_to(self._connection)
         self._path = path
         self._weather = faults
-        self.migrate()
         # The table of the words in the index, which verdicts read.
         self._connection.execute(
             "CREATE VIRTUAL TABLE IF NOT EXISTS temp.words USING fts5vocab (main, search, instance)"

@@ -104,11 +104,19 @@ class InlineStore:
     before the commit, nothing is committed.
 
     It blocks the event loop while it works: it is meant for tests and for commands.
+
+    Args:
+        path: the database, whose schema is migrated; None for a new one in memory.
+        fault_point: see above.
+        listeners: what features do in each transaction.
+
+    Raises:
+        StoreUnusable: SQLite is too old, or the database is newer than this version of Octavo.
     """
 
     def __init__(
         self,
-        path: Path | None,
+        path: Path | None = None,
         fault_point: FaultPoint | None = None,
         listeners: Listeners = NO_LISTENERS,
     ) -> None:
@@ -116,6 +124,12 @@ class InlineStore:
         require_sqlite()
         self._in_memory = path is None
         self._connection = connect(path) if path is not None else memory_databases().open()
+        if path is not None:
+            try:
+                migrate(self._connection, shipped())
+            except StoreError:
+                self._connection.close()
+                raise
         self._fault_point = fault_point
         # A call may wait at a fault point while its transaction is open.
         self._free = trio.Lock()
@@ -127,14 +141,6 @@ class InlineStore:
             memory_databases().put_back(used)
         else:
             used.close()
-
-    def migrate(self) -> None:
-        """Migrate the schema to the newest version; raise `StoreUnusable`.
-
-        A database in memory has it from the start.
-        """
-        if not self._in_memory:
-            migrate(self._connection, shipped())
 
     async def read(self, script: Script[T]) -> T:
         """See `Store`."""
@@ -219,24 +225,3 @@ def _statements() -> Statements:
 @cache
 def _reading_statements() -> _ReadingStatements:
     return _ReadingStatements()
-
-
-def open_inline(
-    path: Path | None = None,
-    fault_point: FaultPoint | None = None,
-    listeners: Listeners = NO_LISTENERS,
-) -> InlineStore:
-    """Open the database at ``path``, or a new one in memory, and migrate its schema.
-
-    ``listeners`` is what features do in each transaction.
-
-    Raises:
-        StoreUnusable: SQLite is too old, or the database is newer than this version of Octavo.
-    """
-    store = InlineStore(path, fault_point, listeners)
-    try:
-        store.migrate()
-    except StoreError:
-        store.close()
-        raise
-    return store

@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from octavo.store import StatementInvalid, Store, StoreUnavailable, Transaction
-from octavo.store.sqlite import open_inline
+from octavo.store.sqlite import InlineStore
 from tests.store.conformance import (
     Reopen,
     StoreConformance,
@@ -24,7 +24,7 @@ class TestInline(StoreConformance):
     def reopen(self, tmp_path: Path) -> Reopen:
         @asynccontextmanager
         async def reopen() -> AsyncIterator[Store]:
-            store = open_inline(tmp_path / "database")
+            store = InlineStore(tmp_path / "database")
             try:
                 yield store
             finally:
@@ -45,7 +45,7 @@ class Steps(trio.abc.Instrument):
 
 
 async def test_call_is_one_checkpoint() -> None:
-    store = open_inline()
+    store = InlineStore()
     steps = Steps()
     trio.lowlevel.add_instrument(steps)
     await store.write(adding("a"))
@@ -63,7 +63,7 @@ async def test_script_that_awaits_something_else_is_invalid_and_has_no_effect() 
         )
         await trio.lowlevel.checkpoint()
 
-    store = open_inline()
+    store = InlineStore()
     with pytest.raises(StatementInvalid, match="awaited something else"):
         await store.write(script)
     assert await identities(store) == []
@@ -83,7 +83,7 @@ async def test_fault_at_a_point_is_raised_and_decides_the_commit(
         if reached == point:
             raise Fault
 
-    store = open_inline(fault_point=strike)
+    store = InlineStore(fault_point=strike)
     with pytest.raises(Fault):
         await store.write(adding("a"))
     assert await identities(store) == kept
@@ -94,7 +94,7 @@ async def test_delay_with_an_open_transaction_keeps_others_out() -> None:
     async def delay(_point: str) -> None:
         await trio.lowlevel.checkpoint()
 
-    store = open_inline(fault_point=delay)
+    store = InlineStore(fault_point=delay)
     async with trio.open_nursery() as nursery:
         for identity in "abcd":
             nursery.start_soon(store.write, adding(identity))
@@ -111,7 +111,7 @@ async def test_batch_commits_scripts_that_do_not_raise() -> None:
         await executing("DELETE FROM workspaces")(transaction)
         raise Refused
 
-    store = open_inline()
+    store = InlineStore()
     outcomes = await store.write_batch([adding("a"), refused, adding("b"), adding("a")])
     assert [type(outcome).__name__ for outcome in outcomes] == ["Value", "Error", "Value", "Error"]
     assert await identities(store) == ["a", "b"]
@@ -123,7 +123,7 @@ async def test_batch_of_only_failing_scripts_commits_nothing() -> None:
         await adding("a")(transaction)
         raise StoreUnavailable("said the script")
 
-    store = open_inline()
+    store = InlineStore()
     outcomes = await store.write_batch([refused, refused])
     assert [type(outcome).__name__ for outcome in outcomes] == ["Error", "Error"]
     assert await identities(store) == []
