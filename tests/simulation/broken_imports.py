@@ -160,11 +160,8 @@ def keep_the_slots_of_the_dead(patch: pytest.MonkeyPatch) -> None:
     ) -> Script[object]:
         return take(account_id, job_id, 0, until, most)
 
-    def free_nothing() -> Script[None]:
-        async def nothing(transaction: Transaction) -> None:
-            pass
-
-        return nothing
+    async def free_nothing(transaction: Transaction) -> None:
+        pass
 
     patch.setattr(archive_jobs, "take_slot", take_without_a_look)
     patch.setattr(archive_jobs, "free_all_slots", free_nothing)

@@ -35,7 +35,7 @@ def count_openings_past_the_limit(patch: pytest.MonkeyPatch) -> None:
 
     def open_again(digest: bytes, now: int) -> Script[bool]:
         async def count_opening(transaction: Transaction) -> bool:
-            found = await publications._by_digest(transaction, digest)
+            found = await publications.by_digest(digest)(transaction)
             if found is None or not found.opens_at(now):
                 return False
             await transaction.execute(
@@ -56,7 +56,7 @@ def count_openings_later(patch: pytest.MonkeyPatch) -> None:
 
     def count_nothing(digest: bytes, now: int) -> Script[bool]:
         async def find(transaction: Transaction) -> bool:
-            return await publications._by_digest(transaction, digest) is not None
+            return await publications.by_digest(digest)(transaction) is not None
 
         return find
 

@@ -27,16 +27,12 @@ from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.actors.workspace.actor import workspaces as workspace_actors
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, Push
 from octavo.features.accounts.credentials import Activity
-from octavo.features.accounts.sql import account_removal, password_resets, portal_tokens, sessions
+from octavo.features.accounts.sql import account_removal, sessions
 from octavo.features.history.feature import retention_of
 from octavo.features.history.sql import restorations
 from octavo.features.history.sql.history_pruning import prune_file
 from octavo.features.links.reading import link_sources
-from octavo.features.mail import sql as outbox
-from octavo.features.members.sql import invitations
 from octavo.features.oauth.sql import oauth_clients, oauth_grants, oauth_programs
-from octavo.features.publishing.sql import publications
-from octavo.features.usage import sql as usage
 from octavo.model.access.account import SessionId
 from octavo.service.features import retention_job, sweeping_job
 from octavo.service.settings import Settings
@@ -65,10 +61,7 @@ POLL = 4.0
 """Seconds between two looks for what was deleted."""
 SLACK = 2.0
 """Seconds that a round may take without faults."""
-LIMITED = (
-    *(expiry, audit, invitations, oauth_clients, oauth_grants, oauth_programs, outbox),
-    *(password_resets, portal_tokens, publications, restorations, sweeping, usage),
-)
+LIMITED = (expiry, audit, oauth_clients, oauth_grants, oauth_programs, restorations, sweeping)
 ON_FILES = 0.2
 """The runs whose disk is in files, which a loss of power leaves as they are."""
 LASTING = ("invitations", "mail_budgets", "oauth_clients", "usage_writers")

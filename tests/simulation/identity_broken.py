@@ -29,7 +29,7 @@ from octavo.features.members.members import Members
 from octavo.features.members.registration import Installation
 from octavo.features.members.rules import Invitation, RegistrationPolicy
 from octavo.features.members.sql import invitations, members
-from octavo.model.access.account import Account, Address, TooManyAttempts
+from octavo.model.access.account import Address, TooManyAttempts
 from octavo.model.access.audit import Actor, AuditEntry
 from octavo.model.access.rate import AttemptVerdict, Rate, admit
 from octavo.model.usage import month_of
@@ -245,12 +245,8 @@ def choose_without_a_record(patch: pytest.MonkeyPatch) -> None:
 
 def accept_expired_tokens(patch: pytest.MonkeyPatch) -> None:
     """The expiry of a token to choose a password is not looked at."""
-    account_of = password_resets._account_of
-
-    async def of_any_time(transaction: Transaction, digest: bytes, now: int) -> Account | None:
-        return await account_of(transaction, digest, 0)
-
-    patch.setattr(password_resets, "_account_of", of_any_time)
+    account_of = password_resets.account_of
+    patch.setattr(password_resets, "account_of", lambda digest, now: account_of(digest, 0))
 
 
 def count_attempts_after_the_hash(patch: pytest.MonkeyPatch) -> None:

@@ -88,7 +88,7 @@ async def free_slots_left(store: Store) -> None:
     the database fails, they are freed when they expire.
     """
     try:
-        await store.write(free_all_slots())
+        await store.write(free_all_slots)
     except StoreError as error:
         _log.info("slots of archive jobs are freed later: %s", error)
 

@@ -89,13 +89,9 @@ def free_slot(job_id: str) -> Script[None]:
     return free
 
 
-def free_all_slots() -> Script[None]:
+async def free_all_slots(transaction: Transaction) -> None:
     """Free the slots of jobs that no process runs any more."""
-
-    async def free(transaction: Transaction) -> None:
-        await transaction.execute("DELETE FROM archive_jobs")
-
-    return free
+    await transaction.execute("DELETE FROM archive_jobs")
 
 
 MAX_ROWS = 100

@@ -147,7 +147,7 @@ class MailDelivery:
 
     async def _pause(self) -> float:
         """Return the seconds until the next message is due, at most `POLL_SECONDS`."""
-        due = await self._store.read(outbox.next_due())
+        due = await self._store.read(outbox.next_due)
         if due is None:
             return POLL_SECONDS
         # Times are stored in whole milliseconds: without a pause, this would spin until the next.

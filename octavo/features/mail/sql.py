@@ -11,11 +11,10 @@ from octavo.features.mail.rules import QueuedMail
 from octavo.model.access.account import Account, Address
 from octavo.model.access.rate import Rate, admit
 from octavo.store.queries import accounts as account_rows
+from octavo.store.queries.expiry import delete_ended
 from octavo.store.transaction import Script, Transaction
 
 _COLUMNS = "id, kind, address, created_at, expires_at, attempts"
-MAX_ROWS = 500
-"""Rows that one step of an expiry deletes."""
 
 
 async def insert(transaction: Transaction, mail: QueuedMail, due_at: int | None = None) -> None:
@@ -64,14 +63,10 @@ def claim(now: int, until: int) -> Script[QueuedMail | None]:
     return claim_mail
 
 
-def next_due() -> Script[int | None]:
+async def next_due(transaction: Transaction) -> int | None:
     """Return when the next message is due, in milliseconds; None for an empty outbox."""
-
-    async def find_next(transaction: Transaction) -> int | None:
-        row = await transaction.fetch_one("SELECT MIN(due_at) FROM outbox")
-        return None if row is None or row[0] is None else int(row[0])
-
-    return find_next
+    row = await transaction.fetch_one("SELECT MIN(due_at) FROM outbox")
+    return None if row is None or row[0] is None else int(row[0])
 
 
 def settle(mail: QueuedMail) -> Script[bool]:
@@ -163,14 +158,4 @@ async def forget_address(transaction: Transaction, address: Address) -> None:
 
 def expire_budgets(now: int) -> Script[bool]:
     """Delete some budgets that are unspent again; return whether there may be more."""
-
-    async def delete_budgets(transaction: Transaction) -> bool:
-        deleted = await transaction.execute(
-            "DELETE FROM mail_budgets WHERE address IN"
-            " (SELECT address FROM mail_budgets WHERE theoretical_arrival_at <= $1 LIMIT $2)",
-            now,
-            MAX_ROWS,
-        )
-        return deleted == MAX_ROWS
-
-    return delete_budgets
+    return delete_ended("mail_budgets", "address", "theoretical_arrival_at <= $1", now)

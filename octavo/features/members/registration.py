@@ -49,7 +49,7 @@ class Installation:
 
     async def read(self) -> InstallationState:
         """Return the settings. Raises `StoreUnavailable`."""
-        chosen = await self._store.read(invitations.chosen_policy())
+        chosen = await self._store.read(invitations.chosen_policy)
         return InstallationState(self._prerequisites.effective(chosen), self._prerequisites)
 
     async def change(
@@ -129,7 +129,7 @@ class Registration:
 
     async def is_open(self) -> bool:
         """Return whether everybody may register; raises `StoreUnavailable`."""
-        chosen = await self._store.read(invitations.chosen_policy())
+        chosen = await self._store.read(invitations.chosen_policy)
         return self._prerequisites.effective(chosen) == "open"
 
     async def register(

@@ -345,9 +345,9 @@ class Renderings:
 
     async def _trim(self) -> None:
         """Drop rendered notes until they fit."""
-        kept = await self._store.read_much(rendered_notes.kept_bytes())
+        kept = await self._store.read_much(rendered_notes.kept_bytes)
         while kept > self._most_bytes:
-            dropped = await self._store.write(rendered_notes.drop_oldest())
+            dropped = await self._store.write(rendered_notes.drop_oldest)
             if not dropped:
                 return
             kept -= dropped

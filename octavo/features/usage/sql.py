@@ -9,11 +9,9 @@ from typing import NamedTuple
 from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.model.usage import AccountUsage, Amount, DownloadLimits, Month, strictest
+from octavo.store.queries.expiry import delete_ended
 from octavo.store.queries.revision_rows import execute_each, select_in
 from octavo.store.transaction import Row, Script, Transaction, single_statement
-
-MAX_ROWS = 500
-"""Rows that one step of an expiry deletes."""
 
 _STORAGE = """(
     SELECT COALESCE(SUM(workspaces.size + (
@@ -158,7 +156,7 @@ def add(batch: UsageBatch, month: Month, now: int) -> Script[UsageTotals]:
                 for each, amount in batch.installation.items()
             )
             await execute_each(transaction, _ADD_TO_INSTALLATION, installation)
-        return await _totals(transaction, [key[0] for key in batch.accounts], month)
+        return await totals([key[0] for key in batch.accounts], month)(transaction)
 
     return add_batch
 
@@ -167,28 +165,20 @@ def totals(account_ids: Sequence[AccountId], month: Month) -> Script[UsageTotals
     """Return what the accounts and the installation have read and written in a month."""
 
     async def read_totals(transaction: Transaction) -> UsageTotals:
-        return await _totals(transaction, account_ids, month)
+        rows = await select_in(transaction, _TOTALS, month, account_ids)
+        accounts = {
+            AccountId(row[0]): AccountTotal(DownloadLimits(*row[1:3]), Amount(*row[3:5]))
+            for row in rows
+        }
+        row = await transaction.fetch_one(
+            "SELECT download_bytes, download_objects, write_objects FROM installation_usage"
+            " WHERE month = $1",
+            month,
+        )
+        size, objects, writes = row or (0, 0, 0)
+        return UsageTotals(accounts, InstallationAmount(Amount(size, objects), writes))
 
     return read_totals
-
-
-async def _totals(
-    transaction: Transaction, account_ids: Sequence[AccountId], month: Month
-) -> UsageTotals:
-    rows = await select_in(transaction, _TOTALS, month, account_ids)
-    accounts = {
-        AccountId(row[0]): AccountTotal(DownloadLimits(*row[1:3]), Amount(*row[3:5]))
-        for row in rows
-    }
-    found = await transaction.fetch_one(
-        "SELECT download_bytes, download_objects, write_objects FROM installation_usage"
-        " WHERE month = $1",
-        month,
-    )
-    if found is None:
-        return UsageTotals(accounts, InstallationAmount())
-    size, objects, writes = found
-    return UsageTotals(accounts, InstallationAmount(Amount(size, objects), writes))
 
 
 def storage_of_owners(workspace_id: WorkspaceId) -> Script[list[OwnerStorage]]:
@@ -229,21 +219,12 @@ def expire(before: Month, written_before: int) -> Script[bool]:
 
     Also forget some processes that have added nothing since ``written_before`` (ms).
     """
+    delete_counts = delete_ended("account_usage", "account_id, month", "month < $1", before)
+    forget_writers = delete_ended("usage_writers", "id", "written_at < $1", written_before)
 
-    async def delete_counts(transaction: Transaction) -> bool:
-        deleted = await transaction.execute(
-            "DELETE FROM account_usage WHERE (account_id, month) IN"
-            " (SELECT account_id, month FROM account_usage WHERE month < $1 LIMIT $2)",
-            before,
-            MAX_ROWS,
-        )
+    async def delete_some(transaction: Transaction) -> bool:
         await transaction.execute("DELETE FROM installation_usage WHERE month < $1", before)
-        forgotten = await transaction.execute(
-            "DELETE FROM usage_writers WHERE id IN"
-            " (SELECT id FROM usage_writers WHERE written_at < $1 LIMIT $2)",
-            written_before,
-            MAX_ROWS,
-        )
-        return MAX_ROWS in (deleted, forgotten)
+        more = await delete_counts(transaction)
+        return await forget_writers(transaction) or more
 
-    return delete_counts
+    return delete_some

@@ -467,7 +467,7 @@ async def test_what_is_kept_has_a_limit_and_the_oldest_goes_first(
         sources.append(await text(store, number, words))
         await rendered.get(sources[-1])
         await rendered.flush()
-    assert await store.read(rendered_notes.kept_bytes()) <= 20_000 * 33 // 32
+    assert await store.read(rendered_notes.kept_bytes) <= 20_000 * 33 // 32
     assert await store.read(rendered_notes.find(sources[0], VERSION)) is None
     assert await store.read(rendered_notes.find(sources[-1], VERSION)) is not None
 

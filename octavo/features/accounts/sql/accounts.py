@@ -82,24 +82,18 @@ def details_of(account_id: AccountId, month: Month) -> Script[AccountDetails | N
     """Return the account with its details and its usage in ``month``, or None."""
 
     async def find_details(transaction: Transaction) -> AccountDetails | None:
-        return await _details(transaction, account_id, month)
+        row = await transaction.fetch_one(
+            f"SELECT {COLUMNS}, {_DECISIONS}, {usage_columns('$1')}, {PREFERENCES} FROM accounts"
+            " WHERE id = $2::uuid",
+            month,
+            account_id,
+        )
+        if row is None:
+            return None
+        preferences = preferences_of(row[_DECIDED + USAGE_COUNT :])
+        return AccountDetails(account_of(row), preferences, *_decisions_and_usage(row, month))
 
     return find_details
-
-
-async def _details(
-    transaction: Transaction, account_id: AccountId, month: Month
-) -> AccountDetails | None:
-    row = await transaction.fetch_one(
-        f"SELECT {COLUMNS}, {_DECISIONS}, {usage_columns('$1')}, {PREFERENCES} FROM accounts"
-        " WHERE id = $2::uuid",
-        month,
-        account_id,
-    )
-    if row is None:
-        return None
-    preferences = preferences_of(row[_DECIDED + USAGE_COUNT :])
-    return AccountDetails(account_of(row), preferences, *_decisions_and_usage(row, month))
 
 
 def display_names(account_ids: Sequence[AccountId]) -> Script[dict[AccountId, str]]:
@@ -148,28 +142,20 @@ def list_of(after: AccountId, limit: int, text: str, month: Month) -> Script[lis
 
 def summary_at(address: Address, month: Month) -> Script[AccountSummary | None]:
     """Return the account with the address as administrators see it; None without one."""
-
-    async def find_summary(transaction: Transaction) -> AccountSummary | None:
-        row = await transaction.fetch_one(f"{_SUMMARY} WHERE accounts.address = $2", month, address)
-        return None if row is None else _summary(row, month)
-
-    return find_summary
+    return _summary_where("accounts.address = $2", address, month)
 
 
 def summary_of(account_id: AccountId, month: Month) -> Script[AccountSummary | None]:
-    """Return an account as administrators see it, or None."""
+    """Return an account as administrators see it; None without it."""
+    return _summary_where("accounts.id = $2::uuid", account_id, month)
 
+
+def _summary_where(condition: str, value: str, month: Month) -> Script[AccountSummary | None]:
     async def find_summary(transaction: Transaction) -> AccountSummary | None:
-        return await _summary_of(transaction, account_id, month)
+        row = await transaction.fetch_one(f"{_SUMMARY} WHERE {condition}", month, value)
+        return None if row is None else _summary(row, month)
 
     return find_summary
-
-
-async def _summary_of(
-    transaction: Transaction, account_id: AccountId, month: Month
-) -> AccountSummary | None:
-    row = await transaction.fetch_one(f"{_SUMMARY} WHERE accounts.id = $2::uuid", month, account_id)
-    return None if row is None else _summary(row, month)
 
 
 def decide(
@@ -226,7 +212,7 @@ def decide(
                     f"DELETE FROM {table} WHERE account_id = $1::uuid", account_id
                 )
         await notify_access(transaction, account_id)
-        found = await _summary_of(transaction, account_id, month_of(now / 1000))
+        found = await summary_of(account_id, month_of(now / 1000))(transaction)
         if found is None:
             raise AccountMissing
         return found
@@ -273,7 +259,7 @@ def rename(account_id: AccountId, display_name: str, now: int) -> Script[Account
             display_name,
             now,
         )
-        found = await _details(transaction, account_id, month_of(now / 1000))
+        found = await details_of(account_id, month_of(now / 1000))(transaction)
         if renamed != 1 or found is None:
             raise AccountGone
         return found
@@ -309,10 +295,18 @@ def update_preferences(
 
 def password_of(account_id: AccountId) -> Script[StoredPassword | None]:
     """Return the account and its password; None without the account."""
+    return _password_where("id = $1::uuid", account_id)
 
+
+def password_at(address: Address) -> Script[StoredPassword | None]:
+    """Return the account with the address, and its password; None without one."""
+    return _password_where("address = $1", address)
+
+
+def _password_where(condition: str, value: str) -> Script[StoredPassword | None]:
     async def find_password(transaction: Transaction) -> StoredPassword | None:
         row = await transaction.fetch_one(
-            f"SELECT {COLUMNS}, password FROM accounts WHERE id = $1::uuid", account_id
+            f"SELECT {COLUMNS}, password FROM accounts WHERE {condition}", value
         )
         return None if row is None else StoredPassword(account_of(row), row[COUNT])
 
@@ -339,18 +333,6 @@ def replace_password(
         return replaced == 1
 
     return replace_one
-
-
-def password_at(address: Address) -> Script[StoredPassword | None]:
-    """Return the account with the address, and its password; None without one."""
-
-    async def find_password(transaction: Transaction) -> StoredPassword | None:
-        row = await transaction.fetch_one(
-            f"SELECT {COLUMNS}, password FROM accounts WHERE address = $1", address
-        )
-        return None if row is None else StoredPassword(account_of(row), row[COUNT])
-
-    return find_password
 
 
 async def insert(transaction: Transaction, account: Account, encoded: str, *, proven: bool) -> bool:

@@ -11,10 +11,8 @@ from octavo.features.mail.rules import QueuedMail
 from octavo.model.access.account import Account, Address
 from octavo.model.access.rate import Rate
 from octavo.store.queries import accounts as account_rows
+from octavo.store.queries.expiry import delete_ended
 from octavo.store.transaction import Script, Transaction
-
-MAX_ROWS = 500
-"""Rows that one step of an expiry deletes."""
 
 
 def create_at(address: Address, digest: bytes, expires_at: int) -> Script[Account | None]:
@@ -71,21 +69,17 @@ def account_of(digest: bytes, now: int) -> Script[Account | None]:
     """Return the open account of a token that is valid at ``now``; None without one."""
 
     async def find_account(transaction: Transaction) -> Account | None:
-        return await _account_of(transaction, digest, now)
+        row = await transaction.fetch_one(
+            f"SELECT {account_rows.COLUMNS} FROM accounts"
+            " JOIN password_resets ON password_resets.account_id = accounts.id"
+            " WHERE password_resets.digest = $1 AND password_resets.expires_at > $2"
+            " AND accounts.state <> 'disabled'",
+            digest,
+            now,
+        )
+        return None if row is None else account_rows.account_of(row)
 
     return find_account
-
-
-async def _account_of(transaction: Transaction, digest: bytes, now: int) -> Account | None:
-    row = await transaction.fetch_one(
-        f"SELECT {account_rows.COLUMNS} FROM accounts"
-        " JOIN password_resets ON password_resets.account_id = accounts.id"
-        " WHERE password_resets.digest = $1 AND password_resets.expires_at > $2"
-        " AND accounts.state <> 'disabled'",
-        digest,
-        now,
-    )
-    return None if row is None else account_rows.account_of(row)
 
 
 def use(digest: bytes, encoded: str, notice: QueuedMail, now: int) -> Script[bool]:
@@ -98,7 +92,7 @@ def use(digest: bytes, encoded: str, notice: QueuedMail, now: int) -> Script[boo
     """
 
     async def use_token(transaction: Transaction) -> bool:
-        account = await _account_of(transaction, digest, now)
+        account = await account_of(digest, now)(transaction)
         if account is None:
             raise InvalidResetToken
         used = await transaction.execute("DELETE FROM password_resets WHERE digest = $1", digest)
@@ -134,14 +128,4 @@ async def end_all(transaction: Transaction, account_id: AccountId) -> None:
 
 def expire(now: int) -> Script[bool]:
     """Delete some tokens that have expired; return whether there may be more."""
-
-    async def delete_tokens(transaction: Transaction) -> bool:
-        deleted = await transaction.execute(
-            "DELETE FROM password_resets WHERE digest IN"
-            " (SELECT digest FROM password_resets WHERE expires_at <= $1 LIMIT $2)",
-            now,
-            MAX_ROWS,
-        )
-        return deleted == MAX_ROWS
-
-    return delete_tokens
+    return delete_ended("password_resets", "digest", "expires_at <= $1", now)

@@ -7,7 +7,7 @@ from octavo.features.accounts.sql.accounts import AccountSummary, summary_of
 from octavo.model.access.account import AccountGone
 from octavo.model.usage import month_of
 from octavo.store.queries.accounts import is_open
-from octavo.store.queries.expiry import MAX_ROWS
+from octavo.store.queries.expiry import delete_ended
 from octavo.store.transaction import Script, Transaction
 
 
@@ -59,14 +59,4 @@ def redeem(digest: bytes, now: int) -> Script[AccountSummary]:
 
 def expire(now: int) -> Script[bool]:
     """Delete some tokens that have expired; return whether there may be more."""
-
-    async def delete_tokens(transaction: Transaction) -> bool:
-        deleted = await transaction.execute(
-            "DELETE FROM portal_tokens WHERE digest IN"
-            " (SELECT digest FROM portal_tokens WHERE expires_at <= $1 LIMIT $2)",
-            now,
-            MAX_ROWS,
-        )
-        return deleted == MAX_ROWS
-
-    return delete_tokens
+    return delete_ended("portal_tokens", "digest", "expires_at <= $1", now)

@@ -12,7 +12,7 @@ from octavo.features.accounts.rules.session import Session
 from octavo.model.access.account import Account, KeyId, SessionId
 from octavo.store.identifiers import LAST
 from octavo.store.queries import accounts as account_rows
-from octavo.store.queries.expiry import MAX_ROWS
+from octavo.store.queries.expiry import delete_ended
 from octavo.store.queries.process_notices import notify_access
 from octavo.store.queries.revision_rows import select_in
 from octavo.store.transaction import Row, Script, Transaction, single_statement
@@ -199,15 +199,5 @@ def _session(row: Row) -> Session:
 
 def expire_sessions(active_before: int, created_before: int) -> Script[bool]:
     """Delete some sessions that ended by either time; return whether there may be more."""
-
-    async def delete_sessions(transaction: Transaction) -> bool:
-        deleted = await transaction.execute(
-            "DELETE FROM sessions WHERE id IN (SELECT id FROM sessions"
-            " WHERE created_at < $1 OR active_at < $2 LIMIT $3)",
-            created_before,
-            active_before,
-            MAX_ROWS,
-        )
-        return deleted == MAX_ROWS
-
-    return delete_sessions
+    ended = "created_at < $1 OR active_at < $2"
+    return delete_ended("sessions", "id", ended, created_before, active_before)

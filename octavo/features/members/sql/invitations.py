@@ -27,7 +27,7 @@ from octavo.features.members.sql import members
 from octavo.model.access.account import Account, AccountGone, Address
 from octavo.model.workspace import AlreadyMember, Role
 from octavo.store.identifiers import LAST
-from octavo.store.queries.expiry import MAX_ROWS
+from octavo.store.queries.expiry import delete_ended
 from octavo.store.queries.workspaces import role_in
 from octavo.store.transaction import Row, Script, Transaction
 
@@ -94,7 +94,10 @@ def by_digest(digest: bytes) -> Script[Invitation | None]:
     """Return the invitation whose token has this digest, open or not; None without one."""
 
     async def find_invitation(transaction: Transaction) -> Invitation | None:
-        return await _by_digest(transaction, digest)
+        row = await transaction.fetch_one(
+            f"SELECT {_COLUMNS} FROM invitations WHERE digest = $1", digest
+        )
+        return None if row is None else _invitation(row)
 
     return find_invitation
 
@@ -210,22 +213,13 @@ def accept(digest: bytes, account_id: AccountId, address: Address, now: int) -> 
 
 def expire(before: int) -> Script[bool]:
     """Delete some invitations that ended before a time (ms); return whether there may be more."""
-
-    async def delete_invitations(transaction: Transaction) -> bool:
-        deleted = await transaction.execute(
-            "DELETE FROM invitations WHERE id IN (SELECT id FROM invitations"
-            " WHERE COALESCE(used_at, revoked_at, expires_at) < $1 LIMIT $2)",
-            before,
-            MAX_ROWS,
-        )
-        return deleted == MAX_ROWS
-
-    return delete_invitations
+    ended = "COALESCE(used_at, revoked_at, expires_at) < $1"
+    return delete_ended("invitations", "id", ended, before)
 
 
 async def _used(transaction: Transaction, digest: bytes, address: Address, now: int) -> Invitation:
     """Mark an invitation as used, and return it. Raises `InvitationUnusable`."""
-    found = await _by_digest(transaction, digest)
+    found = await by_digest(digest)(transaction)
     if found is None or not found.admits(address, now) or not await _is_granted(transaction, found):
         raise InvitationUnusable
     used = await transaction.execute(
@@ -257,13 +251,6 @@ async def _join(
     return await members.join(transaction, workspace_id, account_id, role, now)
 
 
-async def _by_digest(transaction: Transaction, digest: bytes) -> Invitation | None:
-    row = await transaction.fetch_one(
-        f"SELECT {_COLUMNS} FROM invitations WHERE digest = $1", digest
-    )
-    return None if row is None else _invitation(row)
-
-
 def _invitation(row: Row) -> Invitation:
     *given, workspace_id, workspace_role, created_by, bootstrap = row
     return replace(
@@ -275,9 +262,10 @@ def _invitation(row: Row) -> Invitation:
     )
 
 
-def chosen_policy() -> Script[RegistrationPolicy]:
+async def chosen_policy(transaction: Transaction) -> RegistrationPolicy:
     """Return the registration policy that administrators chose."""
-    return _chosen
+    row = await transaction.fetch_one("SELECT registration_policy FROM installation")
+    return "open" if row is not None and row[0] == "open" else "invitation"
 
 
 def choose_policy(policy: RegistrationPolicy, actor: AccountId) -> Script[None]:
@@ -300,15 +288,10 @@ def register_openly(
     """
 
     async def insert_account(transaction: Transaction) -> None:
-        if prerequisites.effective(await _chosen(transaction)) != "open":
+        if prerequisites.effective(await chosen_policy(transaction)) != "open":
             raise InvitationUnusable
         if not await accounts.insert(transaction, account, encoded, proven=False):
             raise AddressTaken
         await sessions.insert(transaction, session, token)
 
     return insert_account
-
-
-async def _chosen(transaction: Transaction) -> RegistrationPolicy:
-    row = await transaction.fetch_one("SELECT registration_policy FROM installation")
-    return "open" if row is not None and row[0] == "open" else "invitation"

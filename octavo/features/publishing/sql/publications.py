@@ -22,7 +22,7 @@ from octavo.features.publishing.rules import (
 from octavo.model.access.account import State
 from octavo.model.files.path import range_below
 from octavo.store.identifiers import LAST
-from octavo.store.queries.expiry import MAX_ROWS
+from octavo.store.queries.expiry import delete_ended
 from octavo.store.queries.marks import CURSOR, cursor_of_row
 from octavo.store.queries.revision_rows import WORKSPACE
 from octavo.store.transaction import Row, Script, Transaction
@@ -234,21 +234,17 @@ def by_digest(digest: bytes) -> Script[ReadableLink | None]:
     """Return the link whose token, or that of an open report of it, has the digest."""
 
     async def find_link(transaction: Transaction) -> ReadableLink | None:
-        return await _by_digest(transaction, digest)
+        row = await transaction.fetch_one(_BY_DIGEST, digest)
+        if row is None:
+            return None
+        cursor = cursor_of_row(row[_COUNT:])
+        workspace, owner_id, state, publishing, is_named = row[_COUNT + 2 :]
+        link = _link(row[:_COUNT])
+        allowed = _creator_lets_read(link, state, publishing)
+        readable = ReadableLink(link, workspace, cursor, owner_id, allowed)
+        return readable if is_named else None
 
     return find_link
-
-
-async def _by_digest(transaction: Transaction, digest: bytes) -> ReadableLink | None:
-    row = await transaction.fetch_one(_BY_DIGEST, digest)
-    if row is None:
-        return None
-    cursor = cursor_of_row(row[_COUNT:])
-    workspace, owner_id, state, publishing, is_named = row[_COUNT + 2 :]
-    link = _link(row[:_COUNT])
-    allowed = _creator_lets_read(link, state, publishing)
-    found = ReadableLink(link, workspace, cursor, owner_id, allowed)
-    return found if is_named else None
 
 
 def open_once(digest: bytes, now: int) -> Script[bool]:
@@ -258,7 +254,7 @@ def open_once(digest: bytes, now: int) -> Script[bool]:
     """
 
     async def count_opening(transaction: Transaction) -> bool:
-        found = await _by_digest(transaction, digest)
+        found = await by_digest(digest)(transaction)
         if found is None or not found.opens_at(now):
             return False
         counted = await transaction.execute(
@@ -275,17 +271,8 @@ def expire(before: int) -> Script[bool]:
 
     Those that were taken down stay, so that their owners see it.
     """
-
-    async def delete_links(transaction: Transaction) -> bool:
-        deleted = await transaction.execute(
-            "DELETE FROM publications WHERE id IN (SELECT id FROM publications"
-            " WHERE COALESCE(revoked_at, expires_at) < $1 AND taken_down_at IS NULL LIMIT $2)",
-            before,
-            MAX_ROWS,
-        )
-        return deleted == MAX_ROWS
-
-    return delete_links
+    ended = "COALESCE(revoked_at, expires_at) < $1 AND taken_down_at IS NULL"
+    return delete_ended("publications", "id", ended, before)
 
 
 async def forget_creator(transaction: Transaction, account_id: AccountId) -> None:

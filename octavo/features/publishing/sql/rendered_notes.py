@@ -97,22 +97,14 @@ def keep(new: Sequence[NewRendering], used: Sequence[int], now: int) -> Script[N
     return keep_rendered
 
 
-def kept_bytes() -> Script[int]:
+async def kept_bytes(transaction: Transaction) -> int:
     """Return the sum of the compressed sizes."""
-
-    async def read_sum(transaction: Transaction) -> int:
-        row = await transaction.fetch_one("SELECT COALESCE(SUM(size), 0) FROM rendered_notes")
-        return 0 if row is None else int(row[0])
-
-    return read_sum
+    row = await transaction.fetch_one("SELECT COALESCE(SUM(size), 0) FROM rendered_notes")
+    return 0 if row is None else int(row[0])
 
 
-def drop_oldest() -> Script[int]:
+async def drop_oldest(transaction: Transaction) -> int:
     """Delete some of those that were unused the longest; return the sum of their sizes."""
-
-    async def delete_oldest(transaction: Transaction) -> int:
-        rows = await transaction.fetch_all(_OLDEST, MAX_DROPPED)
-        await transaction.execute_many(_DELETE, [(row[0],) for row in rows])
-        return sum(row[1] for row in rows)
-
-    return delete_oldest
+    rows = await transaction.fetch_all(_OLDEST, MAX_DROPPED)
+    await transaction.execute_many(_DELETE, [(row[0],) for row in rows])
+    return sum(row[1] for row in rows)
