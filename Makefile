@@ -58,7 +58,7 @@ simulate: dev ## run the whole service under 50,000 schedules, the other simulat
 fuzz: dev yjs ## check a million mutated requests and documents, 400,000 images, 300,000 archives, random values
 	@ANTECHAMBER_FUZZ_CASES=1000000 OCTAVO_FUZZ_UPDATES=1000000 OCTAVO_FUZZ_IMAGES=400000 \
 		OCTAVO_FUZZ_ARCHIVES=300000 $(BIN)/pytest -q packages/antechamber/tests/test_fuzz.py \
-		tests/yjs/test_fuzz.py tests/features/images/worker/test_inspection.py tests/features/archives/worker/test_fuzz.py $(ARGS)
+		tests/yjs/test_fuzz.py tests/features/images/worker/test_reading.py tests/features/archives/worker/test_fuzz.py $(ARGS)
 	@OCTAVO_PROPERTY_EXAMPLES=2000 $(BIN)/pytest -q -n 2 --dist worksteal -m hypothesis $(ARGS)
 
 siege: dev ## kill, mislead, overload and probe the real server for more than half an hour

@@ -9,7 +9,7 @@ from octavo_rules.identity import AccountId, Digest, WorkspaceId
 from octavo.features.images import sql as uploads
 from octavo.features.images.blob_writer import BlobWriter
 from octavo.features.images.image_work import ImageWork, InspectedImage, WrittenFile
-from octavo.features.images.worker.facts import media_type_of
+from octavo.features.images.worker.image_file import media_type_of
 from octavo.features.usage.storage import StorageQuota
 from octavo.model.files.image import (
     IMAGE_NAMES,

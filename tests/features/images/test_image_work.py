@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from octavo.features.images.image_work import ImageWork, image_workers
-from octavo.features.images.worker.facts import MAX_PIXELS
+from octavo.features.images.worker.image_file import MAX_PIXELS
 from octavo.model.files.image import UnacceptableImage
 from octavo.workers import WorkerFailed, WorkerPool
 from tests.fakes.image_files import encoded, personal_exif, picture

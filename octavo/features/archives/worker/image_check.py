@@ -6,18 +6,13 @@ import os
 
 from octavo_rules.identity import Digest
 
+from octavo.features.archives.worker import listing
 from octavo.features.archives.worker.checked_files import CheckedImage, image_record
 from octavo.features.archives.worker.entry_reader import pieces_of_entry
-from octavo.features.archives.worker.listing import (
-    CheckedSlice,
-    ImportFolder,
-    ListedEntry,
-    SliceReader,
-)
 from octavo.features.archives.worker.part_files import PartFiles
 from octavo.features.archives.worker.refusal import refused_entry
 from octavo.features.images.worker import tasks
-from octavo.features.images.worker.facts import InvalidImage
+from octavo.features.images.worker.image_file import InvalidImage
 from octavo.model.files.image import check_image_path
 from octavo.model.refusal import InvalidPath
 
@@ -30,7 +25,7 @@ def check_images(
     *,
     removes_metadata: bool,
     seconds: float = math.inf,
-) -> CheckedSlice:
+) -> listing.CheckedSlice:
     """Extract the images of a slice of the listing, and write their records to a file.
 
     It is for a worker process. The images are durable files in ``folder``.
@@ -47,10 +42,10 @@ def check_images(
         ArchiveInvalid: an image is damaged, exceeds a limit, or is of another type than its name.
         OSError: a file can't be read or written.
     """
-    place = ImportFolder(folder)
+    place = listing.ImportFolder(folder)
     records = place.checked("images", begin)
     with PartFiles(parts) as source, open(records, "wb") as written:
-        reader = SliceReader(place.images, begin, end, seconds)
+        reader = listing.SliceReader(place.images, begin, end, seconds)
         for entry in reader:
             image = _checked(
                 source, entry, place.image(entry.offset), removes_metadata=removes_metadata
@@ -60,7 +55,7 @@ def check_images(
 
 
 def _checked(
-    source: PartFiles, entry: ListedEntry, file: str, *, removes_metadata: bool
+    source: PartFiles, entry: listing.ListedEntry, file: str, *, removes_metadata: bool
 ) -> CheckedImage:
     digest = hashlib.sha256()
     with open(file, "wb") as image:

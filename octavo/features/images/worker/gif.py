@@ -1,18 +1,9 @@
 """GIF87a and GIF89a as blocks."""
 
 import struct
-from dataclasses import dataclass
 
-from octavo.features.images.worker.facts import (
-    ImageContainer,
-    ImageFacts,
-    ImagePart,
-    InvalidImage,
-    PartList,
-    PartRole,
-    damaged,
-    truncated,
-)
+from octavo.features.images.worker import image_file
+from octavo.features.images.worker.image_file import ImageFacts, InvalidImage, PartRole
 
 MAX_SUB_BLOCKS = 500_000
 """The most sub-blocks of a file; one of 32 MiB has 130,000 in the usual length of 255 bytes."""
@@ -26,32 +17,15 @@ _APPLICATIONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class GifContainer(ImageContainer):
-    """A GIF file."""
-
-    def tiff_in(self, part: ImagePart) -> bytes:
-        """Return no bytes: GIF has no EXIF."""
-        return b""
-
-    def exif_part(self, tiff: bytes) -> ImagePart:
-        """Raise NotImplementedError: GIF has no EXIF."""
-        raise NotImplementedError
-
-    def icc_profile(self) -> bytes | None:
-        """Return None: no viewer applies the profile of a GIF."""
-        return None
-
-
-def read_gif(data: bytes) -> GifContainer:
+def read_gif(data: bytes) -> image_file.ImageContainer:
     """Return the blocks of a GIF file; raise InvalidImage if it is not a complete one.
 
     A frame outside of the logical screen is refused, because viewers disagree about what it shows.
     """
     blocks = _GifBlocks(data)
-    parts = PartList()
+    parts = image_file.PartList()
     if len(data) < _SCREEN_END:
-        raise truncated("GIF")
+        raise image_file.truncated("GIF")
     width, height, flags = struct.unpack_from("<HHB", data, 6)
     start = blocks.within(_SCREEN_END + _table_length(flags))
     parts.add("screen", PartRole.PICTURE, data[:start])
@@ -70,10 +44,12 @@ def read_gif(data: bytes) -> GifContainer:
                 role = _ROLES.get(label, PartRole.OTHER)
             parts.add("extension", role, data[start:end])
         else:
-            raise damaged("GIF", "a block has an unknown type")
+            raise image_file.damaged("GIF", "a block has an unknown type")
         start = end
     parts.add("trailer", PartRole.PICTURE, b";")
-    return GifContainer(ImageFacts("image/gif", width, height, frames), parts.parts, len(data))
+    return image_file.ImageContainer(
+        ImageFacts("image/gif", width, height, frames), parts.parts, len(data)
+    )
 
 
 def _table_length(flags: int) -> int:
@@ -91,7 +67,7 @@ class _GifBlocks:
     def within(self, end: int) -> int:
         """Return ``end``; raise InvalidImage if the file is shorter."""
         if end > len(self._data):
-            raise truncated("GIF")
+            raise image_file.truncated("GIF")
         return end
 
     def byte(self, at: int) -> int:
@@ -103,9 +79,9 @@ class _GifBlocks:
         table = self.within(start + 10)
         x, y, frame_width, frame_height, flags = struct.unpack_from("<HHHHB", self._data, start + 1)
         if not (frame_width and frame_height):
-            raise damaged("GIF", "a frame is empty")
+            raise image_file.damaged("GIF", "a frame is empty")
         if x + frame_width > width or y + frame_height > height:
-            raise damaged("GIF", "a frame is outside of the image")
+            raise image_file.damaged("GIF", "a frame is outside of the image")
         return self.sub_blocks_end(table + _table_length(flags) + 1)
 
     def sub_blocks_end(self, start: int) -> int:

@@ -4,17 +4,8 @@ import re
 import struct
 from dataclasses import dataclass
 
-from octavo.features.images.worker.facts import (
-    ImageContainer,
-    ImageFacts,
-    ImagePart,
-    InvalidImage,
-    PartList,
-    PartRole,
-    check_bounds,
-    damaged,
-    truncated,
-)
+from octavo.features.images.worker import image_file
+from octavo.features.images.worker.image_file import ImageFacts, ImagePart, InvalidImage, PartRole
 
 MAX_SCANS = 100
 """The most scans of a progressive JPEG; encoders write 10.
@@ -40,7 +31,7 @@ _WITHOUT_LENGTH = {0x01, *range(0xD0, 0xD8), _SOI}
 
 
 @dataclass(frozen=True, slots=True)
-class JpegContainer(ImageContainer):
+class JpegContainer(image_file.ImageContainer):
     """A JPEG file."""
 
     def tiff_in(self, part: ImagePart) -> bytes:
@@ -72,7 +63,7 @@ def read_jpeg(data: bytes) -> JpegContainer:
     What follows the end of the first image is ignored: further pictures (MPO), videos, padding.
     Only the processes that browsers show are accepted: Huffman-coded DCT, in 8 bits.
     """
-    parts = PartList()
+    parts = image_file.PartList()
     parts.add("SOI", PartRole.PICTURE, b"\xff\xd8")
     size: tuple[int, int] | None = None
     sampling = b""
@@ -80,18 +71,18 @@ def read_jpeg(data: bytes) -> JpegContainer:
     while True:
         found = _MARKER.search(data, start)
         if found is None:
-            raise truncated("JPEG")
+            raise image_file.truncated("JPEG")
         start, marker = found.end() - 2, found[1][0]
         if marker == _EOI:
             break
         if marker in _WITHOUT_LENGTH:
-            raise damaged("JPEG", "a marker is misplaced")
+            raise image_file.damaged("JPEG", "a marker is misplaced")
         end = _segment_end(data, start)
         if marker in _UNSUPPORTED:
             raise InvalidImage("The JPEG file is not supported: it uses a rare form of coding.")
         if marker in _FRAMES:
             if size is not None or end < start + 10:
-                raise damaged("JPEG", "it does not have exactly one valid header")
+                raise image_file.damaged("JPEG", "it does not have exactly one valid header")
             height, width = struct.unpack_from(">HH", data, start + 5)
             size, sampling = (width, height), data[start + 9 : end]
             parts.add("SOF", PartRole.PICTURE, data[start:end])
@@ -103,7 +94,7 @@ def read_jpeg(data: bytes) -> JpegContainer:
                 )
             following = _MARKER.search(data, end)
             if following is None:
-                raise truncated("JPEG")
+                raise image_file.truncated("JPEG")
             end = following.start()
             parts.add("SOS", PartRole.PICTURE, data[start:end])
         elif marker in _TABLES:
@@ -112,10 +103,10 @@ def read_jpeg(data: bytes) -> JpegContainer:
             _add_application(parts, marker, data[start:end])
         start = end
     if size is None or not scans:
-        raise damaged("JPEG", "it has no image data")
+        raise image_file.damaged("JPEG", "it has no image data")
     parts.add("EOI", PartRole.PICTURE, b"\xff\xd9")
     facts = ImageFacts("image/jpeg", *size, 1)
-    check_bounds(facts)
+    image_file.check_bounds(facts)
     if scans > 1 and _coefficients(facts, sampling) > MAX_COEFFICIENTS:
         raise InvalidImage(
             "The JPEG file needs too much memory: it is progressive, and for that has too many "
@@ -135,23 +126,23 @@ def _coefficients(facts: ImageFacts, sampling: bytes) -> int:
     factors = [divmod(pair, 16) for pair in sampling[2::3]]
     largest = max((x for x, _ in factors), default=0) * max((y for _, y in factors), default=0)
     if not largest:
-        raise damaged("JPEG", "its header is invalid")
+        raise image_file.damaged("JPEG", "its header is invalid")
     samples = facts.width * facts.height * sum(x * y for x, y in factors) // largest
     return 2 * samples
 
 
 def _segment_end(data: bytes, start: int) -> int:
     if start + 4 > len(data):
-        raise truncated("JPEG")
+        raise image_file.truncated("JPEG")
     length = int.from_bytes(data[start + 2 : start + 4])
     if length < 2:
-        raise damaged("JPEG", "the length of a segment is invalid")
+        raise image_file.damaged("JPEG", "the length of a segment is invalid")
     if start + 2 + length > len(data):
-        raise truncated("JPEG")
+        raise image_file.truncated("JPEG")
     return start + 2 + length
 
 
-def _add_application(parts: PartList, marker: int, segment: bytes) -> None:
+def _add_application(parts: image_file.PartList, marker: int, segment: bytes) -> None:
     """Add an application segment or a comment; previews in JFIF are removed."""
     body = segment[4:]
     if marker == 0xE0 and body[:5] == b"JFIF\0" and len(body) >= 14:

@@ -1,7 +1,7 @@
 """Remove what identifies people and places from an image file; its pixels are not encoded again."""
 
 from octavo.features.images.worker.exif import without_personal_tags
-from octavo.features.images.worker.facts import ImageContainer, ImagePart, PartRole
+from octavo.features.images.worker.image_file import ImageContainer, ImagePart, PartRole
 from octavo.features.images.worker.reading import read_container
 
 

@@ -4,16 +4,8 @@ import struct
 import zlib
 from dataclasses import dataclass
 
-from octavo.features.images.worker.facts import (
-    ImageContainer,
-    ImageFacts,
-    ImagePart,
-    InvalidImage,
-    PartList,
-    PartRole,
-    damaged,
-    truncated,
-)
+from octavo.features.images.worker import image_file
+from octavo.features.images.worker.image_file import ImageFacts, ImagePart, InvalidImage, PartRole
 
 MAX_EXPANDED = 1024 * 1024
 """How many bytes the compressed texts and the colour profile may have together, expanded."""
@@ -31,7 +23,7 @@ _FRAME_LENGTH = 26
 
 
 @dataclass(frozen=True, slots=True)
-class PngContainer(ImageContainer):
+class PngContainer(image_file.ImageContainer):
     """A PNG file."""
 
     def tiff_in(self, part: ImagePart) -> bytes:
@@ -61,7 +53,7 @@ def read_png(data: bytes) -> PngContainer:
     The checksum of every chunk is verified. A chunk that is not known and critical, and frames
     without the chunk acTL, are refused: viewers disagree about what such a file shows.
     """
-    parts = PartList()
+    parts = image_file.PartList()
     parts.add("signature", PartRole.PICTURE, _SIGNATURE)
     size: tuple[int, int] | None = None
     animation: int | None = None
@@ -70,17 +62,17 @@ def read_png(data: bytes) -> PngContainer:
     while True:
         name, body, end = _chunk(data, start)
         if (name == "IHDR") is not (size is None):
-            raise damaged("PNG", "it does not have exactly one header, at its beginning")
+            raise image_file.damaged("PNG", "it does not have exactly one header, at its beginning")
         if name == "IHDR":
             if len(body) != _HEADER_LENGTH:
-                raise damaged("PNG", "its header has a wrong length")
+                raise image_file.damaged("PNG", "its header has a wrong length")
             size = struct.unpack_from(">II", body)
         elif name == "acTL":
             if animation is not None or seen_data or len(body) != 8:
-                raise damaged("PNG", "the header of its animation is misplaced")
+                raise image_file.damaged("PNG", "the header of its animation is misplaced")
             animation = struct.unpack_from(">I", body)[0]
         elif name in ("fcTL", "fdAT") and animation is None:
-            raise damaged("PNG", "it has frames, but no header of an animation")
+            raise image_file.damaged("PNG", "it has frames, but no header of an animation")
         elif name == "fcTL":
             _check_frame(body, size)
             frames += 1
@@ -96,9 +88,9 @@ def read_png(data: bytes) -> PngContainer:
         if name == "IEND":
             break
     if not seen_data:
-        raise damaged("PNG", "it has no image data")
+        raise image_file.damaged("PNG", "it has no image data")
     if animation is not None and animation != frames:
-        raise damaged(
+        raise image_file.damaged(
             "PNG", f"it has another number of frames ({frames:,}) than it announces ({animation:,})"
         )
     width, height = size or (0, 0)
@@ -109,25 +101,25 @@ def read_png(data: bytes) -> PngContainer:
 def _chunk(data: bytes, start: int) -> tuple[str, bytes, int]:
     """Return the name and the content of a chunk, and where the next one begins."""
     if start + 12 > len(data):
-        raise truncated("PNG")
+        raise image_file.truncated("PNG")
     length, name = struct.unpack_from(">I4s", data, start)
     if not name.isalpha():
-        raise damaged("PNG", "the name of a chunk is invalid")
+        raise image_file.damaged("PNG", "the name of a chunk is invalid")
     end = start + 12 + length
     if end > len(data):
-        raise truncated("PNG")
+        raise image_file.truncated("PNG")
     if zlib.crc32(memoryview(data)[start + 4 : end - 4]) != int.from_bytes(data[end - 4 : end]):
-        raise damaged("PNG", f"the checksum of a chunk {name.decode()} is wrong")
+        raise image_file.damaged("PNG", f"the checksum of a chunk {name.decode()} is wrong")
     return name.decode(), data[start + 8 : end - 4], end
 
 
 def _check_frame(body: bytes, size: tuple[int, int] | None) -> None:
     if len(body) != _FRAME_LENGTH:
-        raise damaged("PNG", "the header of a frame has a wrong length")
+        raise image_file.damaged("PNG", "the header of a frame has a wrong length")
     width, height, x, y = struct.unpack_from(">IIII", body, 4)
     canvas = size or (0, 0)
     if not (width and height) or x + width > canvas[0] or y + height > canvas[1]:
-        raise damaged("PNG", "a frame is empty or outside of the image")
+        raise image_file.damaged("PNG", "a frame is empty or outside of the image")
 
 
 def _body(chunk: bytes) -> bytes:

@@ -9,11 +9,11 @@ import os
 import zlib
 from dataclasses import asdict
 
-from octavo.features.images.worker.facts import ImageFacts
+from octavo.features.images.worker.image_file import ImageFacts
 
 PRELOADED = (
     __name__,
-    "octavo.features.images.worker.inspection",
+    "octavo.features.images.worker.reading",
     "octavo.features.images.worker.metadata",
     "octavo.features.images.worker.thumbnails",
 )
@@ -30,7 +30,7 @@ def inspect_file(path: str) -> Facts:
 
     Raises `InvalidImage` and OSError.
     """
-    from octavo.features.images.worker.inspection import inspect_image  # noqa: PLC0415
+    from octavo.features.images.worker.reading import inspect_image  # noqa: PLC0415
 
     return asdict(inspect_image(path))
 

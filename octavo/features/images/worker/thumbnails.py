@@ -5,7 +5,7 @@ import io
 from PIL import Image, ImageCms
 
 from octavo.features.images.worker.exif import orientation_of, turns
-from octavo.features.images.worker.facts import ImageFacts
+from octavo.features.images.worker.image_file import ImageFacts
 from octavo.features.images.worker.reading import opened, read_container
 
 WIDTHS = (160, 480, 1280)

@@ -4,15 +4,8 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from octavo.features.images.worker.facts import (
-    ImageContainer,
-    ImageFacts,
-    ImagePart,
-    PartList,
-    PartRole,
-    damaged,
-    truncated,
-)
+from octavo.features.images.worker import image_file
+from octavo.features.images.worker.image_file import ImageFacts, ImagePart, PartRole
 
 _HEADER_LENGTH = 12
 _ICC_FLAG, _ALPHA_FLAG, _EXIF_FLAG, _XMP_FLAG, _ANIMATION_FLAG = 0x20, 0x10, 0x08, 0x04, 0x02
@@ -27,7 +20,7 @@ _EXIF_PREFIX = b"Exif\0\0"  # some encoders write it, as in JPEG
 
 
 @dataclass(frozen=True, slots=True)
-class WebpContainer(ImageContainer):
+class WebpContainer(image_file.ImageContainer):
     """A WebP file."""
 
     def file_of(self, parts: list[ImagePart]) -> bytes:
@@ -55,11 +48,11 @@ class WebpContainer(ImageContainer):
 def read_webp(data: bytes) -> WebpContainer:
     """Return the chunks of a WebP file; raise InvalidImage if it is not a complete one."""
     if len(data) < _HEADER_LENGTH:
-        raise truncated("WebP")
+        raise image_file.truncated("WebP")
     end = 8 + int.from_bytes(data[4:8], "little")
     if end > len(data):
-        raise truncated("WebP")
-    parts = PartList()
+        raise image_file.truncated("WebP")
+    parts = image_file.PartList()
     canvas: tuple[int, int] | None = None
     frames = stills = 0
     is_animated = False
@@ -67,7 +60,7 @@ def read_webp(data: bytes) -> WebpContainer:
         content = _packed(name, body)
         if name == "VP8X":
             if parts.parts or len(body) < 10:
-                raise damaged("WebP", "its header is misplaced")
+                raise image_file.damaged("WebP", "its header is misplaced")
             is_animated = bool(body[0] & _ANIMATION_FLAG)
             canvas = 1 + _uint24(body, 4), 1 + _uint24(body, 7)
         elif name == "ANMF":
@@ -78,7 +71,9 @@ def read_webp(data: bytes) -> WebpContainer:
             stills += 1
         parts.add(name, _ROLES.get(name, PartRole.OTHER), content)
     if canvas is None or (frames, stills) != ((frames or -1, 0) if is_animated else (0, 1)):
-        raise damaged("WebP", "it does not have the image data that its header announces")
+        raise image_file.damaged(
+            "WebP", "it does not have the image data that its header announces"
+        )
     facts = ImageFacts("image/webp", *canvas, frames or 1)
     return WebpContainer(facts, parts.parts, len(data))
 
@@ -88,11 +83,11 @@ def _chunks(data: bytes) -> Iterator[tuple[str, bytes]]:
     start = 0
     while start < len(data):
         if start + 8 > len(data):
-            raise truncated("WebP")
+            raise image_file.truncated("WebP")
         name, length = struct.unpack_from("<4sI", data, start)
         body = data[start + 8 : start + 8 + length]
         if len(body) < length:
-            raise truncated("WebP")
+            raise image_file.truncated("WebP")
         yield name.decode("latin-1"), body
         start += 8 + length + length % 2
 
@@ -122,11 +117,11 @@ def _uint24(body: bytes, at: int) -> int:
 def _frame(body: bytes, canvas: tuple[int, int] | None) -> bytes:
     """Return the content of a chunk ANMF without unknown chunks in it."""
     if len(body) < 16 or canvas is None:
-        raise damaged("WebP", "a frame has no valid header")
+        raise image_file.damaged("WebP", "a frame has no valid header")
     x, y = 2 * _uint24(body, 0), 2 * _uint24(body, 3)
     width, height = 1 + _uint24(body, 6), 1 + _uint24(body, 9)
     if x + width > canvas[0] or y + height > canvas[1]:
-        raise damaged("WebP", "a frame is outside of the image")
+        raise image_file.damaged("WebP", "a frame is outside of the image")
     kept = (_packed(*chunk) for chunk in _chunks(body[16:]) if chunk[0] in _FRAME_PARTS)
     return body[:16] + b"".join(kept)
 
@@ -139,4 +134,4 @@ def _bitstream_size(name: str, body: bytes) -> tuple[int, int]:
     if name == "VP8L" and len(body) >= 5 and body[0] == 0x2F:
         bits = int.from_bytes(body[1:5], "little")
         return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
-    raise damaged("WebP", "the header of its image data is invalid")
+    raise image_file.damaged("WebP", "the header of its image data is invalid")

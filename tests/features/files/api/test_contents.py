@@ -3,7 +3,7 @@
 import pytest
 import trio
 
-from octavo.features.images.worker.facts import media_type_of
+from octavo.features.images.worker.image_file import media_type_of
 from octavo.features.usage.api import memory_of
 from octavo.http.contract.memory_budget import COUNTED, Hold, MemoryBudget
 from octavo.store import compression

@@ -2,8 +2,8 @@ import struct
 
 import pytest
 
-from octavo.features.images.worker.facts import ImageFacts, InvalidImage, PartRole
 from octavo.features.images.worker.gif import read_gif
+from octavo.features.images.worker.image_file import ImageFacts, InvalidImage, PartRole
 from tests.fakes.image_files import animation, gif_extension, samples
 
 PIXEL = b"\x02\x02\x44\x01\0"  # the code size, and one pixel of the first colour

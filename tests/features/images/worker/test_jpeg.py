@@ -4,7 +4,7 @@ import struct
 import pytest
 from PIL import Image
 
-from octavo.features.images.worker.facts import ImageFacts, InvalidImage, PartRole
+from octavo.features.images.worker.image_file import ImageFacts, InvalidImage, PartRole
 from octavo.features.images.worker.jpeg import read_jpeg
 from tests.fakes.image_files import (
     SRGB,

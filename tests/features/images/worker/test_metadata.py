@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageOps, PngImagePlugin
 
-from octavo.features.images.worker.facts import InvalidImage, PartRole
-from octavo.features.images.worker.inspection import inspect_image
+from octavo.features.images.worker.image_file import InvalidImage, PartRole
 from octavo.features.images.worker.metadata import remove_personal_metadata
-from octavo.features.images.worker.reading import read_container
+from octavo.features.images.worker.reading import inspect_image, read_container
 from tests.fakes.image_files import (
     SRGB,
     animation,

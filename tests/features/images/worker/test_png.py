@@ -4,7 +4,7 @@ import zlib
 
 import pytest
 
-from octavo.features.images.worker.facts import ImageFacts, InvalidImage, PartRole
+from octavo.features.images.worker.image_file import ImageFacts, InvalidImage, PartRole
 from octavo.features.images.worker.png import MAX_EXPANDED, read_png
 from tests.fakes.image_files import (
     SRGB,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.features.images.worker.facts import InvalidImage
+from octavo.features.images.worker.image_file import InvalidImage
 from octavo.features.images.worker.tasks import (
     inspect_file,
     inspect_without_metadata,

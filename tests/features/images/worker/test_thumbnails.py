@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from PIL import Image, ImageChops, ImageCms, ImageOps, ImageStat
 
-from octavo.features.images.worker.facts import ImageFacts, InvalidImage
+from octavo.features.images.worker.image_file import ImageFacts, InvalidImage
 from octavo.features.images.worker.thumbnails import (
     MAX_HEIGHT,
     QUALITY,

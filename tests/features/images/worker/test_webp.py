@@ -1,6 +1,6 @@
 import pytest
 
-from octavo.features.images.worker.facts import ImageFacts, InvalidImage, PartRole
+from octavo.features.images.worker.image_file import ImageFacts, InvalidImage, PartRole
 from octavo.features.images.worker.webp import read_webp
 from tests.fakes.image_files import (
     SRGB,

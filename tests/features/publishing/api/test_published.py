@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from octavo.access.attempts import RATES
-from octavo.features.images.worker.facts import InvalidImage
+from octavo.features.images.worker.image_file import InvalidImage
 from octavo.features.publishing.signing import TICKET_SECONDS
 from octavo.model.access.account import TooManyAttempts
 from octavo.model.usage import DownloadLimits, InstallationLimits

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from octavo.features.images.worker.facts import (
+from octavo.features.images.worker.image_file import (
     MAX_FRAMES,
     MAX_SIDE,
     ImageFacts,
@@ -79,5 +79,5 @@ def test_dimensions_past_a_bound_are_refused_with_the_bound(
 
 
 def test_facts_are_imported_without_pillow() -> None:
-    code = "import sys, octavo.features.images.worker.facts; sys.exit('PIL' in sys.modules)"
+    code = "import sys, octavo.features.images.worker.image_file; sys.exit('PIL' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageOps
 
-from octavo.features.images.worker.inspection import ImageFacts, InvalidImage, inspect_image
+from octavo.features.images.worker.image_file import ImageFacts, InvalidImage
+from octavo.features.images.worker.reading import inspect_image
 from octavo.model.image_limits import MAX_BYTES
 from tests.fakes.image_files import (
     Sample,
@@ -274,7 +275,7 @@ def test_mutated_file_has_facts_or_is_refused(folder: Path, part: str) -> None:
 
 MEASURE = """
 import resource, sys
-from octavo.features.images.worker.inspection import inspect_image
+from octavo.features.images.worker.reading import inspect_image
 from octavo.features.images.worker.thumbnails import write_thumbnail
 resource.setrlimit(resource.RLIMIT_AS, (512 << 20, 512 << 20))
 print(inspect_image(sys.argv[1]).width, write_thumbnail(sys.argv[1], 1280, sys.argv[2]).width)

@@ -3,7 +3,6 @@
 This module does not import Pillow.
 """
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -126,8 +125,8 @@ class PartList:
 
 
 @dataclass(frozen=True, slots=True)
-class ImageContainer(ABC):
-    """An image file, read but not decoded.
+class ImageContainer:
+    """An image file, read but not decoded; without methods of its own, it has no EXIF.
 
     Attributes:
         facts: what the headers of the file say; the bounds are not checked.
@@ -151,17 +150,17 @@ class ImageContainer(ABC):
         """Return the TIFF structure of the EXIF data, or no bytes."""
         return next((self.tiff_in(p) for p in self.parts if p.role is PartRole.EXIF), b"")
 
-    @abstractmethod
     def tiff_in(self, part: ImagePart) -> bytes:
         """Return the TIFF structure in a part of the role EXIF."""
+        raise NotImplementedError
 
-    @abstractmethod
     def exif_part(self, tiff: bytes) -> ImagePart:
         """Return a part of the role EXIF with this TIFF structure."""
+        raise NotImplementedError
 
-    @abstractmethod
     def icc_profile(self) -> bytes | None:
-        """Return the ICC profile, or None if there is none or it is damaged."""
+        """Return the ICC profile that viewers apply; None without one, or if it is damaged."""
+        return None
 
 
 def truncated(name: str) -> InvalidImage:
