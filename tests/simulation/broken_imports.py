@@ -163,8 +163,8 @@ def keep_the_slots_of_the_dead(patch: pytest.MonkeyPatch) -> None:
     async def free_nothing(transaction: Transaction) -> None:
         pass
 
-    patch.setattr(archive_jobs, "take_slot", take_without_a_look)
-    patch.setattr(archive_jobs, "free_all_slots", free_nothing)
+    patch.setattr(slots, "take_slot", take_without_a_look)
+    patch.setattr(slots, "free_all_slots", free_nothing)
 
 
 BROKEN_IMPORTS: Mapping[Break, str] = {

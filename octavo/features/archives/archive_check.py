@@ -1,6 +1,6 @@
 """Check every file of an archive in worker processes, before anything of it is committed."""
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -9,18 +9,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
-from octavo.features.archives.worker import tasks
+from octavo.features.archives.worker import refusal, tasks
 from octavo.features.archives.worker.listing import ImportFolder, SliceOfListing, entries_in
-from octavo.features.archives.worker.refusal import (
-    ArchiveInvalid,
-    ArchiveTooLarge,
-    ArchiveTooManyFiles,
-)
 from octavo.model.image_limits import MAX_BYTES
 from octavo.render.limits import LIMITS
 from octavo.workers import RunWork, WorkerFailed, WorkerPool, WorkRefused, WorkTooLarge
 
 if TYPE_CHECKING:
+    from octavo.features.archives.worker.listing import CheckedSlice
     from octavo.features.archives.worker.survey import ArchiveLimits, SurveyResult
 
 MAX_ENTRIES = 1_000_000
@@ -39,7 +35,7 @@ MAX_SECONDS = 300
 WAIT_SECONDS = 1800.0
 """Seconds after which a worker is given up. It runs at low priority; allow for a busy machine."""
 
-_REFUSALS = {each.__name__: each for each in (ArchiveInvalid, ArchiveTooManyFiles, ArchiveTooLarge)}
+_REFUSALS = {each.__name__: each for each in refusal.ArchiveRefused.__subclasses__()}
 
 T = TypeVar("T")
 
@@ -77,24 +73,24 @@ class SurveyedArchive:
     Attributes:
         parts: the files that make the archive, in order.
         folder: the folder of its listings.
-        found: what the survey found.
+        survey: what the directory says.
     """
 
     parts: list[str]
     folder: Path
-    found: "SurveyResult"
+    survey: "SurveyResult"
 
     @property
     def size(self) -> int:
         """The bytes of the notes and images."""
-        return self.found["size"]
+        return self.survey["size"]
 
     def paths(self) -> Iterator[str]:
         """Yield the paths that the files will have. It reads files: use it in a thread."""
         place = ImportFolder(str(self.folder))
         for listing, slices in (
-            (place.images, self.found["image_slices"]),
-            (place.notes, self.found["note_slices"]),
+            (place.images, self.survey["image_slices"]),
+            (place.notes, self.survey["note_slices"]),
         ):
             for begin, end in slices:
                 for entry in entries_in(listing, begin, end):
@@ -106,19 +102,11 @@ class CheckedArchive:
     """An archive whose files can all be imported.
 
     Attributes:
-        notes: the number of notes.
-        images: the number of images.
-        size: their bytes in total.
-        left_out: the number of files that are left out, by their kind.
-        cleaned: the number of files whose paths had hidden characters.
+        survey: what the directory says.
         note_records, image_records: files of records (`worker.checked_files`), in order.
     """
 
-    notes: int
-    images: int
-    size: int
-    left_out: dict[str, int]
-    cleaned: int
+    survey: "SurveyResult"
     note_records: list[str]
     image_records: list[str]
 
@@ -135,8 +123,8 @@ async def read_directory(run: RunWork, parts: list[str], folder: Path) -> Survey
         "note": LIMITS["length"],
         "image": MAX_BYTES,
     }
-    found = await _refusing(partial(run, tasks.survey_archive, parts, str(folder), limits))
-    return SurveyedArchive(parts, folder, found)
+    survey = await _refusing(partial(run, tasks.survey_archive, parts, str(folder), limits))
+    return SurveyedArchive(parts, folder, survey)
 
 
 async def check_archive(work: ArchiveWork, archive: SurveyedArchive) -> CheckedArchive:
@@ -147,96 +135,74 @@ async def check_archive(work: ArchiveWork, archive: SurveyedArchive) -> CheckedA
     """
     check = _Check(work, archive)
     await _refusing(check.run)
-    found = archive.found
-    return CheckedArchive(
-        notes=found["notes"],
-        images=found["images"],
-        size=found["size"],
-        left_out=found["left_out"],
-        cleaned=found["cleaned"],
-        note_records=check.notes.in_order(),
-        image_records=check.images.in_order(),
-    )
+    return CheckedArchive(archive.survey, _in_order(check.notes), _in_order(check.images))
 
 
-class _Records:
-    """The files of records of one listing."""
-
-    def __init__(self) -> None:
-        self._files: dict[int, str] = {}
-
-    def add(self, begin: int, file: str) -> None:
-        """Add the file of what begins at a position of the listing."""
-        self._files[begin] = file
-
-    def in_order(self) -> list[str]:
-        """Return the files in the order of the listing."""
-        return [self._files[each] for each in sorted(self._files)]
+def _in_order(records: Mapping[int, str]) -> list[str]:
+    return [records[begin] for begin in sorted(records)]
 
 
-_CheckSlice = Callable[[int, int], Awaitable[None]]
+_CheckSlice = Callable[[int, int], Awaitable["CheckedSlice"]]
 
 
 class _Check:
     """Checks the files of an archive, a few slices of its listings at a time.
 
-    All imports share the processes. Each has at most as many slices there as there are processes,
-    and one that takes long is checked in several turns, so that others get theirs in between.
+    All imports share the worker processes. An import runs at most one slice per process at a time.
+    A slice that takes long is checked in several turns, so that other imports get theirs in
+    between.
+
+    Attributes:
+        notes: the files of records of notes, by the positions in the listing that they begin at.
+        images: those of images.
     """
 
     def __init__(self, work: ArchiveWork, archive: SurveyedArchive) -> None:
-        self.notes, self.images = _Records(), _Records()
-        self._work = work
-        self._parts = archive.parts
-        self._folder = str(archive.folder)
-        size = sum(Path(each).stat().st_size for each in archive.parts)
+        parts, folder = archive.parts, str(archive.folder)
+
+        def check_images(begin: int, end: int) -> Awaitable["CheckedSlice"]:
+            removes = work.removes_metadata
+            return work.run(tasks.check_some_images, parts, folder, begin, end, removes)
+
+        def check_notes(begin: int, end: int) -> Awaitable["CheckedSlice"]:
+            return work.run(tasks.check_some_notes, parts, folder, begin, end)
+
+        self.notes: dict[int, str] = {}
+        self.images: dict[int, str] = {}
+        self._at_once = work.at_once
+        size = sum(Path(part).stat().st_size for part in parts)
         self._turns = TURNS + TURNS_PER_MEBIBYTE * size // MEBIBYTE
-        self._left: Iterator[tuple[_CheckSlice, SliceOfListing]] = chain(
+        self._left: Iterator[tuple[_CheckSlice, dict[int, str], SliceOfListing]] = chain(
             # They take longer.
-            ((self._check_images, part) for part in archive.found["image_slices"]),
-            ((self._check_notes, part) for part in archive.found["note_slices"]),
+            ((check_images, self.images, part) for part in archive.survey["image_slices"]),
+            ((check_notes, self.notes, part) for part in archive.survey["note_slices"]),
         )
 
     async def run(self) -> None:
         """Check all files."""
         async with trio.open_nursery() as nursery:
-            for _ in range(self._work.at_once):
+            for _ in range(self._at_once):
                 nursery.start_soon(self._check_slices)
 
     async def _check_slices(self) -> None:
-        for check, part in self._left:
-            await check(*part)
+        for check, records, part in self._left:
+            begin, end = part
+            while begin < end:
+                records[begin], reached = await check(begin, end)
+                if reached < end:
+                    self._take_turn()
+                begin = reached
 
-    async def _check_notes(self, begin: int, end: int) -> None:
-        while begin < end:
-            file, reached = await self._work.run(
-                tasks.check_some_notes, self._parts, self._folder, begin, end
+    def _take_turn(self) -> None:
+        self._turns -= 1
+        if self._turns < 0:
+            raise refusal.ArchiveInvalid(
+                "Its files take too much time to check, compared with the size of the"
+                " archive: leave out large images, or import them one by one."
             )
-            self.notes.add(begin, file)
-            begin = self._after_turn(reached, end)
-
-    async def _check_images(self, begin: int, end: int) -> None:
-        removes_metadata = self._work.removes_metadata
-        while begin < end:
-            file, reached = await self._work.run(
-                tasks.check_some_images, self._parts, self._folder, begin, end, removes_metadata
-            )
-            self.images.add(begin, file)
-            begin = self._after_turn(reached, end)
-
-    def _after_turn(self, reached: int, end: int) -> int:
-        """Return the position at which the next turn begins."""
-        if reached < end:
-            self._turns -= 1
-            if self._turns < 0:
-                raise ArchiveInvalid(
-                    "Its files take too much time to check, compared with the size of the"
-                    " archive: leave out large images, or import them one by one."
-                )
-        return reached
 
 
-_REFUSING = (WorkRefused, WorkerFailed, ArchiveInvalid)
+_REFUSING = (WorkRefused, WorkerFailed, refusal.ArchiveInvalid)
 
 
 async def _refusing(check: Callable[[], Awaitable[T]]) -> T:
@@ -272,7 +238,7 @@ def _refusal_of(error: Exception) -> Exception:
         # Another ValueError is a mistake of the check.
         return WorkerFailed(f"{error.kind}: {error}") if kind is None else kind(str(error))
     if isinstance(error, WorkTooLarge):
-        return ArchiveInvalid(
+        return refusal.ArchiveInvalid(
             "A file of the archive takes too much time or memory to check: leave out large images,"
             " or import them one by one."
         )

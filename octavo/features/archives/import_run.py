@@ -15,25 +15,14 @@ from pathlib import Path
 import trio
 from attrs import define, field
 from greenroom import ActorError
+from octavo_rules import problems
 from octavo_rules.identity import WorkspaceId
-from octavo_rules.problems import (
-    AccountLocked,
-    Forbidden,
-    NotFound,
-    NotSignedIn,
-    Problem,
-    TemporaryProblem,
-)
+from octavo_rules.problems import Problem, TemporaryProblem
 
 from octavo.actors.workspace.messages import CommitFailed, NoWorkspace
+from octavo.features.archives import archive_check
 from octavo.features.archives import sql as rows
-from octavo.features.archives.archive_check import (
-    ArchiveWork,
-    CheckedArchive,
-    SurveyedArchive,
-    check_archive,
-    read_directory,
-)
+from octavo.features.archives.archive_check import ArchiveWork, CheckedArchive, check_archive
 from octavo.features.archives.import_commits import (
     ChangesetNotAccepted,
     CommitServices,
@@ -93,7 +82,7 @@ class ImportIncomplete(TemporaryProblem):
         self.files = files
 
 
-_NOT_PERMITTED = (NotSignedIn, Forbidden, NotFound, AccountLocked)
+_DENIED = (problems.NotSignedIn, problems.Forbidden, problems.NotFound, problems.AccountLocked)
 """Refusals of the account, not of the archive."""
 
 
@@ -153,7 +142,7 @@ class ImportRunner:
             await store.write(rows.record_failure(given.import_id, None))
         try:
             return await self._run(given, permit)
-        except (ImportIncomplete, *_NOT_PERMITTED):
+        except (ImportIncomplete, *_DENIED):
             raise
         except Problem as refusal:
             failure = json.dumps({"code": refusal.code, "detail": refusal.detail})
@@ -176,7 +165,7 @@ class ImportRunner:
         try:
             async with self._staging.folder(f"{given.import_id}.{next(self._runs)}") as folder:
                 checked = await self._checked(given, folder, begun=begun)
-                commits.total = checked.size
+                commits.total = checked.survey["size"]
                 await commits.record()
                 with (
                     self._services.others.importing(given.workspace_id),
@@ -224,7 +213,9 @@ class ImportRunner:
             await self._blobs.fetch(part.key, path)
         work = folder / "work"
         await trio.to_thread.run_sync(work.mkdir, 0o700)
-        surveyed = await read_directory(self._work.run, [str(each) for each in parts], work)
+        surveyed = await archive_check.read_directory(
+            self._work.run, [str(each) for each in parts], work
+        )
         if not begun:
             await self._require_free(given.workspace_id, surveyed)
             try:
@@ -233,7 +224,9 @@ class ImportRunner:
                 raise ImportWithoutRoom from None
         return await check_archive(self._work, surveyed)
 
-    async def _require_free(self, workspace_id: WorkspaceId, surveyed: SurveyedArchive) -> None:
+    async def _require_free(
+        self, workspace_id: WorkspaceId, surveyed: archive_check.SurveyedArchive
+    ) -> None:
         present = await self._services.store.read_much(live_paths(workspace_id))
         if present:
             taken = await trio.to_thread.run_sync(
@@ -243,7 +236,10 @@ class ImportRunner:
                 raise PathsTaken(taken)
 
     async def _finish(
-        self, given: rows.StoredImport, checked: CheckedArchive, commits: ImportCommits
+        self,
+        given: rows.StoredImport,
+        checked: CheckedArchive,
+        commits: ImportCommits,
     ) -> ImportResult:
         store = self._services.store
         # Without a file, the position of the workspace.
@@ -253,8 +249,9 @@ class ImportRunner:
             if cursor is None:
                 raise ImportMissing
             position = cursor.position
+        survey = checked.survey
         result = ImportResult(
-            checked.notes, checked.images, checked.left_out, position, checked.cleaned
+            survey["notes"], survey["images"], survey["left_out"], position, survey["cleaned"]
         )
         expires_at = int((self._services.now() + RESULT_SECONDS) * 1000)
         await store.write(

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from attrs import define, field
 from octavo_rules.identity import AccountId, Digest, WorkspaceId
 
+from octavo.access.ports import milliseconds
 from octavo.features.archives import sql as rows
 from octavo.features.archives.import_commits import Permit
 from octavo.features.archives.import_run import ImportResult, ImportRunner, read_result
@@ -87,7 +88,7 @@ class Imports:
         self, workspace_id: WorkspaceId, account_id: AccountId, import_id: str
     ) -> rows.StoredImport:
         """Return an import of the account. Raises `ImportMissing`."""
-        script = rows.find_import(import_id, workspace_id, account_id, self._milliseconds())
+        script = rows.find_import(import_id, workspace_id, account_id, milliseconds(self._now()))
         found = await self._store.read(script)
         if found is None:
             raise ImportMissing
@@ -123,7 +124,7 @@ class Imports:
                     raise ArchiveTooLarge(f"A part has at most {PART_SIZE} bytes.")
                 await staged.write(chunk)
             digest = await staged.finish()
-            given = (import_id, number, digest, self._milliseconds(), self._expiry())
+            given = (import_id, number, digest, milliseconds(self._now()), self._expiry())
             if not await self._store.write(rows.repeat_part(*given)):
                 if found.files:
                     raise ImportBegun
@@ -142,7 +143,7 @@ class Imports:
         self._arriving[workspace_id] += file.size
         try:
             part = rows.ImportPart(number, await self._writer.put(file), file.size)
-            script = rows.put_part(import_id, part, self._milliseconds(), self._expiry())
+            script = rows.put_part(import_id, part, milliseconds(self._now()), self._expiry())
             outcome = await self._store.write(script)
         finally:
             self._arriving[workspace_id] -= file.size
@@ -217,11 +218,8 @@ class Imports:
             self._jobs.cancel(import_id)
             self._runner.removed()
 
-    def _milliseconds(self) -> int:
-        return int(self._now() * 1000)
-
     def _expiry(self) -> int:
-        return int((self._now() + LIFETIME_SECONDS) * 1000)
+        return milliseconds(self._now() + LIFETIME_SECONDS)
 
 
 def _check_parts(parts: tuple[rows.ImportPart, ...]) -> None:

@@ -17,14 +17,7 @@ import trio
 from octavo_rules.identity import AccountId, WorkspaceId
 from octavo_rules.problems import Problem, TemporaryProblem
 
-from octavo.features.archives.sql import (
-    Taken,
-    free_all_slots,
-    free_slot,
-    free_slot_for,
-    renew_slot,
-    take_slot,
-)
+from octavo.features.archives import sql
 from octavo.store import Store, StoreError
 
 SECONDS = 10.0
@@ -88,7 +81,7 @@ async def free_slots_left(store: Store) -> None:
     the database fails, they are freed when they expire.
     """
     try:
-        await store.write(free_all_slots)
+        await store.write(sql.free_all_slots)
     except StoreError as error:
         _log.info("slots of archive jobs are freed later: %s", error)
 
@@ -206,7 +199,9 @@ class ArchiveJobs:
         """Raise what `start` would raise for a job of an account, and start none."""
         if self._nursery is None:
             raise JobStopped
-        _require_taken(await self._store.read(free_slot_for(account_id, self._ms(), self._most)))
+        _require_taken(
+            await self._store.read(sql.free_slot_for(account_id, self._ms(), self._most))
+        )
 
     def cancel(self, job_id: str) -> None:
         """Cancel a job if it runs in this process."""
@@ -221,7 +216,7 @@ class ArchiveJobs:
         running: _RunningJob[T],
         task_status: trio.TaskStatus[None],
     ) -> None:
-        script = take_slot(account_id, job_id, self._ms(), self._ms(LEASE_SECONDS), self._most)
+        script = sql.take_slot(account_id, job_id, self._ms(), self._ms(LEASE_SECONDS), self._most)
         _require_taken(await self._store.write(script))
         try:
             task_status.started()
@@ -234,7 +229,7 @@ class ArchiveJobs:
             self._scopes.pop(job_id, None)
             with trio.move_on_after(_FREEING_SECONDS, shield=True):
                 try:
-                    await self._store.write(free_slot(job_id))
+                    await self._store.write(sql.free_slot(job_id))
                 except StoreError as error:
                     _log.info("the slot of an archive job is freed later: %s", error)
             # The next job of the account can start when the caller has the result.
@@ -245,7 +240,7 @@ class ArchiveJobs:
         while True:
             await trio.sleep(RENEWAL_SECONDS)
             try:
-                kept = await self._store.write(renew_slot(job_id, self._ms(LEASE_SECONDS)))
+                kept = await self._store.write(sql.renew_slot(job_id, self._ms(LEASE_SECONDS)))
             except StoreError:
                 # Others may take the slot when it has expired.
                 kept = trio.current_time() + RENEWAL_SECONDS < expires
@@ -260,7 +255,7 @@ class ArchiveJobs:
         return int((self._now() + later) * 1000)
 
 
-def _require_taken(taken: Taken) -> None:
+def _require_taken(taken: sql.Taken) -> None:
     if taken == "account":
         raise ArchiveJobRunning
     if taken == "installation":

@@ -11,14 +11,8 @@ from itertools import count, islice
 from octavo_rules.identity import Digest
 from octavo_rules.problems import NotFound, Problem
 
-from octavo.model.files.path import (
-    ATTACHMENTS,
-    LONGEST_PATH,
-    LONGEST_SEGMENT,
-    PathKey,
-    folders_of,
-    path_key,
-)
+from octavo.model.files import path as paths
+from octavo.model.files.path import ATTACHMENTS, PathKey, folders_of, path_key
 from octavo.model.refusal import PathConflict
 
 
@@ -134,7 +128,7 @@ def free_path(path: str, used: UsedPaths) -> str:
     for number in count(1):
         renamed = [*segments[:at], _with_suffix(segments[at], number), *segments[at + 1 :]]
         other = "/".join(renamed)
-        if len(other.encode()) > LONGEST_PATH:
+        if len(other.encode()) > paths.LONGEST_PATH:
             other = root + _with_suffix(segments[-1], number)
         if not used.collides(other):
             return other
@@ -147,6 +141,6 @@ def _with_suffix(name: str, number: int) -> str:
     if not dot:
         stem, ending = ending, ""
     suffix = " (imported)" if number == 1 else f" (imported {number})"
-    while len(f"{stem}{suffix}{dot}{ending}".encode()) > LONGEST_SEGMENT:
+    while len(f"{stem}{suffix}{dot}{ending}".encode()) > paths.LONGEST_SEGMENT:
         stem = stem[:-1]
     return f"{stem}{suffix}{dot}{ending}"

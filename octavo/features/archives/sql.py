@@ -208,8 +208,8 @@ def find_import(
         if row is None:
             return None
         parts = await transaction.fetch_all(_PARTS, import_id)
-        running, found = bool(row[9]), tuple(_part(each) for each in parts)
-        return StoredImport._make((*row[:9], running, found))
+        stored_parts = tuple(ImportPart(*part) for part in parts)
+        return StoredImport._make((*row[:9], bool(row[9]), stored_parts))
 
     return read_import
 
@@ -380,7 +380,3 @@ async def _remove_parts(transaction: Transaction, import_ids: Sequence[str]) -> 
         )
         await transaction.execute("DELETE FROM import_parts WHERE import_id = $1::uuid", each)
         await check_soon(transaction, [BlobKey(row[0]) for row in rows])
-
-
-def _part(row: Row) -> ImportPart:
-    return ImportPart(row[0], BlobKey(row[1]), row[2])

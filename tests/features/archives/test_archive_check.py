@@ -59,8 +59,8 @@ async def test_few_slices_of_an_archive_wait_for_processes(tmp_path: Path) -> No
     work = Work()
     with trio.fail_after(20):
         found = await check(tmp_path, work, 75)
-    assert (found.images, len(found.image_records)) == (75, 8)
-    assert (found.notes, len(found.note_records)) == (3, 1)
+    assert (found.survey["images"], len(found.image_records)) == (75, 8)
+    assert (found.survey["notes"], len(found.note_records)) == (3, 1)
     assert work.most == AT_ONCE
 
 

@@ -4,15 +4,9 @@ import json
 from functools import partial
 from typing import Annotated, Literal
 
+from octavo_rules import schemas
 from octavo_rules.identity import WRITE, Position
 from octavo_rules.problems import NotFound
-from octavo_rules.schemas import (
-    Import,
-    ImportFailure,
-    ImportPart,
-    ImportWorkspaceResult,
-    StartedImport,
-)
 from pydantic import Field
 
 from octavo.access.workspaces import Access
@@ -21,11 +15,7 @@ from octavo.features.archives.imports import MAX_PARTS, PART_SIZE, Imports
 from octavo.features.archives.job import ARCHIVE_JOB_PROBLEMS
 from octavo.features.archives.rules import ImportNotOpen, PathsTaken, TooManyImports
 from octavo.features.archives.sql import StoredImport
-from octavo.features.archives.worker.refusal import (
-    ArchiveInvalid,
-    ArchiveTooLarge,
-    ArchiveTooManyFiles,
-)
+from octavo.features.archives.worker import refusal
 from octavo.http import contract
 from octavo.http.callers import caller_of
 from octavo.http.file_schemas import WorkspacePath
@@ -81,17 +71,17 @@ class ImportOperations:
         "its last part.",
         scope=WRITE,
         status=201,
-        problems=(NotFound, TooManyImports, ArchiveTooLarge),
+        problems=(NotFound, TooManyImports, refusal.ArchiveTooLarge),
         body=contract.json_body(StartImportInput, limit=_SHORT_BODY),
     )
     async def start_workspace_import(
         self, call: contract.Call, path: WorkspacePath, body: StartImportInput
-    ) -> StartedImport:
+    ) -> schemas.StartedImport:
         """Start an import."""
         caller = caller_of(call)
         workspace_id = await self._access.workspace(caller, path.workspace_id, "write")
         import_id = await self._imports.start(workspace_id, caller.account_id, body.size)
-        return StartedImport(import_id=import_id, part_size=PART_SIZE, max_parts=MAX_PARTS)
+        return schemas.StartedImport(import_id=import_id, part_size=PART_SIZE, max_parts=MAX_PARTS)
 
     @contract.operation(
         id="putImportPart",
@@ -104,7 +94,7 @@ class ImportOperations:
         problems=(
             NotFound,
             ImportNotOpen,
-            ArchiveTooLarge,
+            refusal.ArchiveTooLarge,
             StorageLimitReached,
             WriteLimitReached,
         ),
@@ -114,14 +104,14 @@ class ImportOperations:
     )
     async def put_import_part(
         self, call: contract.Call, path: PartPath, body: contract.BodyStream
-    ) -> ImportPart:
+    ) -> schemas.ImportPart:
         """Receive a part."""
         caller = caller_of(call)
         workspace_id = await self._access.workspace(caller, path.workspace_id, "write")
         part = await self._imports.receive_part(
             workspace_id, caller.account_id, path.import_id, path.number, body
         )
-        return ImportPart(number=part.number, size=part.size, digest=part.digest)
+        return schemas.ImportPart(number=part.number, size=part.size, digest=part.digest)
 
     @contract.operation(
         id="getWorkspaceImport",
@@ -133,7 +123,7 @@ class ImportOperations:
         scope=WRITE,
         problems=(NotFound,),
     )
-    async def get_workspace_import(self, call: contract.Call, path: ImportPath) -> Import:
+    async def get_workspace_import(self, call: contract.Call, path: ImportPath) -> schemas.Import:
         """Return an import of the caller."""
         caller = caller_of(call)
         workspace_id = await self._access.workspace(caller, path.workspace_id, "write")
@@ -152,9 +142,9 @@ class ImportOperations:
         problems=(
             NotFound,
             PathsTaken,
-            ArchiveInvalid,
-            ArchiveTooManyFiles,
-            ArchiveTooLarge,
+            refusal.ArchiveInvalid,
+            refusal.ArchiveTooManyFiles,
+            refusal.ArchiveTooLarge,
             *ARCHIVE_JOB_PROBLEMS,
             ImportIncomplete,
             WriteLimitReached,
@@ -163,7 +153,7 @@ class ImportOperations:
     )
     async def complete_workspace_import(
         self, call: contract.Call, path: ImportPath
-    ) -> ImportWorkspaceResult:
+    ) -> schemas.ImportWorkspaceResult:
         """Import an archive."""
         caller = caller_of(call)
         workspace_id = await self._access.workspace(caller, path.workspace_id, "write")
@@ -192,7 +182,7 @@ class ImportOperations:
         return contract.REMOVED
 
 
-def _import(found: StoredImport) -> Import:
+def _import(found: StoredImport) -> schemas.Import:
     state: Literal["started", "running", "done", "failed"] = "started"
     failure = None
     if found.result is not None:
@@ -201,13 +191,13 @@ def _import(found: StoredImport) -> Import:
         state = "running"
     elif found.failure is not None:
         state = "failed"
-        failure = ImportFailure(**json.loads(found.failure))
-    return Import(
+        failure = schemas.ImportFailure(**json.loads(found.failure))
+    return schemas.Import(
         import_id=found.import_id,
         state=state,
         parts=tuple(each.number for each in found.parts),
         received=tuple(
-            ImportPart(number=each.number, size=each.size, digest=digest_of_key(each.key))
+            schemas.ImportPart(number=each.number, size=each.size, digest=digest_of_key(each.key))
             for each in found.parts
             if state in ("started", "failed")
         ),
@@ -218,8 +208,8 @@ def _import(found: StoredImport) -> Import:
     )
 
 
-def _result(result: ImportResult) -> ImportWorkspaceResult:
-    return ImportWorkspaceResult(
+def _result(result: ImportResult) -> schemas.ImportWorkspaceResult:
+    return schemas.ImportWorkspaceResult(
         notes=result.notes,
         attachments=result.attachments,
         left_out=result.left_out,

@@ -12,12 +12,7 @@ from octavo.cli.help import Command, example
 from octavo.cli.interruption import Interrupted, until_signal
 from octavo.cli.output import Failed, say
 from octavo.cli.progress import ProgressDisplay, counted, size_text
-from octavo.features.archives.commands.server_key import (
-    ServerAccess,
-    read_key,
-    require_workspace,
-    takes_server,
-)
+from octavo.features.archives.commands import server_key
 
 _NAMED = 20
 """Images that the archive lacks and that are named; its report names all."""
@@ -34,7 +29,7 @@ _NAMED = 20
     ),
 )
 @click.argument("file", metavar="FILE")
-@takes_server
+@server_key.takes_server
 @click.option(
     "--format",
     "export_format",
@@ -60,11 +55,11 @@ def command(
     from octavo.features.archives.commands.transfer_reports import TransferFailed
     from octavo.features.archives.commands.workspace_transfers import WorkspaceTransfers
 
-    require_workspace(workspace)
+    server_key.require_workspace(workspace)
     if file == "-":
         raise Failed("an archive is not written to standard output: name a file", exit_code=2)
     target = Path(os.path.abspath(file))
-    access = ServerAccess(server, read_key(context, key_file))
+    access = server_key.ServerAccess(server, server_key.read_key(context, key_file))
     if target.exists() and not target.is_file():
         raise Failed(f"{target} is not a file: name a file")
     if target.exists() and not replace:

@@ -13,12 +13,7 @@ from octavo.cli.help import Command, example
 from octavo.cli.interruption import Interrupted, until_signal
 from octavo.cli.output import Failed, say
 from octavo.cli.progress import ProgressDisplay, counted
-from octavo.features.archives.commands.server_key import (
-    ServerAccess,
-    read_key,
-    require_workspace,
-    takes_server,
-)
+from octavo.features.archives.commands import server_key
 
 if TYPE_CHECKING:
     from octavo.features.archives.commands.transfer_reports import ImportReport
@@ -36,7 +31,7 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("source", metavar="[SOURCE]", required=False)
-@takes_server
+@server_key.takes_server
 @click.option("--create", is_flag=True, help="create the workspace if there is none of this name")
 @click.option(
     "--resume",
@@ -77,8 +72,8 @@ def command(
             "--create is for a new import: the workspace of an earlier one exists", exit_code=2
         )
     if source is not None:
-        require_workspace(workspace)
-    access = ServerAccess(server, read_key(context, key_file))
+        server_key.require_workspace(workspace)
+    access = server_key.ServerAccess(server, server_key.read_key(context, key_file))
     with ProgressDisplay() as report:
         transfers = WorkspaceTransfers(access, workspace, report, report.waiting)
         problems: tuple[str, ...] = ()

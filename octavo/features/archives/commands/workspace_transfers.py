@@ -11,54 +11,30 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from uuid import UUID
 
+import octavo_client
 import trio
 from attrs import define, field
-from octavo_client import (
-    ArchiveDiffers,
-    Client,
-    ClientError,
-    ConnectionFailed,
-    ExportIncomplete,
-    ImportProgress,
-    ImportRefused,
-    NotFoundError,
-    NotSignedInError,
-    ProblemError,
-    Retrying,
-    WorkspaceClient,
-)
 from octavo_client.exporting import ExportedFiles
 from octavo_client.importing import is_refusal
 from octavo_rules.schemas import ImportWorkspaceResult, Workspace
 
 from octavo.access.entropy import system_random
 from octavo.cli.progress import Progress, Report
+from octavo.features.archives.commands import transfer_reports as reports
 from octavo.features.archives.commands.server_key import ServerAccess
-from octavo.features.archives.commands.transfer_reports import (
-    ExportReport,
-    ImportReport,
-    TransferFailed,
-    import_report,
-    reason_of_wait,
-    tries_of,
-    unknown_workspace,
-)
+from octavo.features.archives.commands.transfer_reports import TransferFailed
+from octavo.features.archives.worker import folder_archive
 from octavo.features.archives.worker.directory import entries_of, find_directory
 from octavo.features.archives.worker.entry_reader import name_of, path_of_name
-from octavo.features.archives.worker.folder_archive import (
-    FolderChanged,
-    FolderListing,
-    list_folder,
-    pack_folder,
-)
+from octavo.features.archives.worker.folder_archive import FolderListing
 from octavo.features.archives.worker.part_files import PartFiles
 from octavo.features.archives.worker.refusal import ArchiveInvalid
 from octavo.features.archives.worker.selection import Selection
 
 # About ten minutes, in which a server can restart, or another job of the account can end.
-_RETRYING = Retrying(attempts=60, first=0.5, longest=15.0, patience=60.0)
+_RETRYING = octavo_client.Retrying(attempts=60, first=0.5, longest=15.0, patience=60.0)
 # A wrong address is reported soon.
-_FIRST_CONTACT = Retrying(attempts=5, first=0.5, longest=2.0)
+_FIRST_CONTACT = octavo_client.Retrying(attempts=5, first=0.5, longest=2.0)
 _NOTHING = "{source} has no notes and no images: nothing was sent"
 _TOO_MANY = "too_many_imports"
 
@@ -90,7 +66,7 @@ class WorkspaceTransfers:
 
     async def import_from(
         self, source: Path, *, create: bool, import_id: str | None
-    ) -> ImportReport:
+    ) -> reports.ImportReport:
         """Import a zip archive, or the notes and images of a folder.
 
         Raises `TransferFailed`. If it is cancelled, the import can be continued.
@@ -113,13 +89,15 @@ class WorkspaceTransfers:
             raise TransferFailed(*error.problems, empty) from None
         except OSError as error:
             raise TransferFailed(f"{source} can't be read: {error.strerror}") from None
-        except FolderChanged as error:
+        except folder_archive.FolderChanged as error:
             raise TransferFailed(str(error)) from None
         self.import_id = None
         if not self._progressed:
             # What was done before may have come from another folder.
             listing = None
-        return import_report(workspace.name, summary, listing, was_done=not self._progressed)
+        return reports.import_report(
+            workspace.name, summary, listing, was_done=not self._progressed
+        )
 
     async def abort(self, import_id: str) -> bool:
         """Remove an import of the account with its parts; files that were imported stay.
@@ -135,7 +113,7 @@ class WorkspaceTransfers:
             for place in places:
                 try:
                     state = await place.import_state(import_id)
-                except NotFoundError:
+                except octavo_client.NotFoundError:
                     continue
                 if state.result is None:
                     await place.abort_import(import_id)
@@ -146,7 +124,7 @@ class WorkspaceTransfers:
             " removed already"
         )
 
-    async def export_to(self, target: Path, export_format: ExportedFiles) -> ExportReport:
+    async def export_to(self, target: Path, export_format: ExportedFiles) -> reports.ExportReport:
         """Export the workspace to the file ``target``.
 
         Raises `TransferFailed`; then, and if it is cancelled, ``target`` is as it was before.
@@ -161,20 +139,20 @@ class WorkspaceTransfers:
                         format=export_format,
                         progress=lambda size: self._report(Progress("receiving", size, None)),
                     )
-                except ExportIncomplete as incomplete:
+                except octavo_client.ExportIncomplete as incomplete:
                     size, lacked = incomplete.size, incomplete.paths
             # The report of what is lacking is no file of the workspace.
             files = await trio.to_thread.run_sync(_entries, target) - bool(lacked)
-            return ExportReport(size, files, lacked)
+            return reports.ExportReport(size, files, lacked)
         except OSError as error:
             raise TransferFailed(f"{target} can't be written: {error.strerror}") from None
 
     async def _imported(
-        self, workspace: WorkspaceClient, source: Path, listing: FolderListing | None
+        self, workspace: octavo_client.WorkspaceClient, source: Path, listing: FolderListing | None
     ) -> ImportWorkspaceResult:
         self._report(Progress("sending", 0, None))
         continued = self.import_id
-        chunks = source if listing is None else _ThreadedChunks(pack_folder(listing))
+        chunks = source if listing is None else _ThreadedChunks(folder_archive.pack_folder(listing))
         try:
             return await workspace.import_archive(
                 chunks,
@@ -182,28 +160,30 @@ class WorkspaceTransfers:
                 import_id=continued,
                 progress=self._importing,
             )
-        except (ProblemError, ImportRefused) as error:
+        except (octavo_client.ProblemError, octavo_client.ImportRefused) as error:
             # Other refusals, such as of storage, may come after some files.
             nothing_came_in = error.code.startswith("archive_") or error.code == _TOO_MANY
             self._left_empty = self._created and nothing_came_in
             if is_refusal(error):
                 if continued is not None:
                     # As the client does with a new one: it would count as an open import.
-                    with suppress(ClientError):
+                    with suppress(octavo_client.ClientError):
                         await workspace.abort_import(continued)
                 self.import_id = None
             raise
 
-    def _importing(self, progress: ImportProgress) -> None:
+    def _importing(self, progress: octavo_client.ImportProgress) -> None:
         self._progressed = True
         self.import_id = progress.import_id
         self._report(Progress(progress.step, progress.done, progress.total or None))
 
     @asynccontextmanager
-    async def _client(self, retrying: Retrying) -> AsyncIterator[Client]:
+    async def _client(
+        self, retrying: octavo_client.Retrying
+    ) -> AsyncIterator[octavo_client.Client]:
         """Provide a client; what it raises becomes `TransferFailed`."""
         try:
-            client = Client(
+            client = octavo_client.Client(
                 self._access.url,
                 entropy=system_random(),
                 key=self._access.key,
@@ -215,12 +195,12 @@ class WorkspaceTransfers:
         try:
             async with client:
                 yield client
-        except ClientError as error:
+        except octavo_client.ClientError as error:
             raise TransferFailed(self._problem(error)) from None
 
-    def _retried(self, error: ClientError) -> None:
+    def _retried(self, error: octavo_client.ClientError) -> None:
         """Report the reason of a wait if it is a new one."""
-        reason = reason_of_wait(error, self._access.url)
+        reason = reports.reason_of_wait(error, self._access.url)
         if reason not in self._waited_for:
             self._waited_for.add(reason)
             self._waiting(reason)
@@ -239,7 +219,7 @@ class WorkspaceTransfers:
         if not named:
             # One is created under a name, not under an id.
             raise TransferFailed(
-                unknown_workspace(wanted, found) + ("" if _is_id(wanted) else remedy)
+                reports.unknown_workspace(wanted, found) + ("" if _is_id(wanted) else remedy)
             )
         if len(named) > 1:
             ids = ", ".join(each.id for each in named)
@@ -248,33 +228,34 @@ class WorkspaceTransfers:
             )
         return named[0]
 
-    def _problem(self, error: ClientError) -> str:
+    def _problem(self, error: octavo_client.ClientError) -> str:
         """Return what was wrong and what to do."""
+        tries = reports.tries_of(error)
         match error:
-            case NotSignedInError():
+            case octavo_client.NotSignedInError():
                 return "the key is not valid, or has expired: create another one"
-            case ArchiveDiffers():
+            case octavo_client.ArchiveDiffers():
                 self.import_id = None
                 return f"{error}, without --resume"
-            case NotFoundError() if self.import_id is not None:
+            case octavo_client.NotFoundError() if self.import_id is not None:
                 gone, self.import_id = self.import_id, None
                 return (
                     f"there is no import {gone} of this account in the workspace {self._wanted}: it"
                     " goes into another one, has expired, or was removed; start again without"
                     " --resume"
                 )
-            case ProblemError(code=code) if code == _TOO_MANY:
+            case octavo_client.ProblemError(code=code) if code == _TOO_MANY:
                 return (
                     f"the server refused: {error.detail} ({error.code}): continue one with"
                     " --resume, or remove one with `octavo import --abort ID --server"
                     f" {self._access.url}`"
                 )
-            case ProblemError():
-                return f"the server refused: {error.detail} ({error.code}){tries_of(error)}"
-            case ImportRefused():
+            case octavo_client.ProblemError():
+                return f"the server refused: {error.detail} ({error.code}){tries}"
+            case octavo_client.ImportRefused():
                 return f"the server refused: {error}"
-            case ConnectionFailed():
-                return f"the connection to {self._access.url} failed: {error}{tries_of(error)}"
+            case octavo_client.ConnectionFailed():
+                return f"the connection to {self._access.url} failed: {error}{tries}"
             case _:
                 return f"{self._access.url} does not respond as Octavo does: {error}"
 
@@ -298,7 +279,7 @@ class _ThreadedChunks:
 def _listed(source: Path) -> FolderListing | None:
     """Return the files of a folder; None for an archive. Raises `TransferFailed`."""
     if source.is_dir():
-        listing = list_folder(source)
+        listing = folder_archive.list_folder(source)
         if listing.problems:
             raise TransferFailed(*sorted(listing.problems), "nothing was sent")
         if not listing.files:

@@ -2,18 +2,14 @@
 
 import math
 import re
+from pathlib import Path
 
 from octavo_rules.content import note_text
 from octavo_rules.problems import InvalidContent
 
+from octavo.features.archives.worker import listing
 from octavo.features.archives.worker.checked_files import CheckedNote, note_record
 from octavo.features.archives.worker.entry_reader import read_entry
-from octavo.features.archives.worker.listing import (
-    CheckedSlice,
-    ImportFolder,
-    ListedEntry,
-    SliceReader,
-)
 from octavo.features.archives.worker.part_files import PartFiles
 from octavo.features.archives.worker.path_table import LinkTargets, PathFile
 from octavo.features.archives.worker.refusal import refused_entry
@@ -30,7 +26,7 @@ _IMAGE = re.compile(r"\.(?:png|jpe?g|gif|webp)|[%&\\]", re.IGNORECASE)
 
 def check_notes(
     parts: list[str], folder: str, begin: int, end: int, *, seconds: float = math.inf
-) -> CheckedSlice:
+) -> listing.CheckedSlice:
     """Check the notes of a slice of the listing, and write their records to a file.
 
     It is for a worker process. A note is its bytes in the archive, except for its links
@@ -48,22 +44,25 @@ def check_notes(
         ArchiveInvalid: a note is damaged, is not UTF-8, or exceeds a limit.
         OSError: a file can't be read or written.
     """
-    place = ImportFolder(folder)
+    place = listing.ImportFolder(folder)
     records = place.checked("notes", begin)
     with (
         PartFiles(parts) as source,
         PathFile(place.paths) as paths,
         open(records, "wb") as written,
     ):
-        targets = LinkTargets.of_import(place, paths)
-        reader = SliceReader(place.notes, begin, end, seconds)
+        # Without targets, no link is changed.
+        targets = LinkTargets(place, paths) if Path(place.targets).exists() else None
+        reader = listing.SliceReader(place.notes, begin, end, seconds)
         for entry in reader:
             note = _checked(source, entry, targets)
             written.write(note_record(note))
     return records, reader.reached
 
 
-def _checked(source: PartFiles, entry: ListedEntry, targets: LinkTargets | None) -> CheckedNote:
+def _checked(
+    source: PartFiles, entry: listing.ListedEntry, targets: LinkTargets | None
+) -> CheckedNote:
     try:
         text = read_entry(source, entry).decode()
     except UnicodeDecodeError as error:
@@ -84,7 +83,7 @@ def _checked(source: PartFiles, entry: ListedEntry, targets: LinkTargets | None)
     return CheckedNote(entry.final, content.digest, content.size, compressed(text))
 
 
-def _relinked(text: str, entry: ListedEntry, targets: LinkTargets) -> str:
+def _relinked(text: str, entry: listing.ListedEntry, targets: LinkTargets) -> str:
     at, now_at = entry.path, entry.final
     moved, before, after = targets.moved, targets.before, targets.after
     if targets.rules["is_export"]:

@@ -226,11 +226,6 @@ class LinkTargets:
         self.before: Find = PathTable(place.targets, paths).find
         self.after = PathTable(place.moved_targets, paths).find if self.files_moved else self.before
 
-    @classmethod
-    def of_import(cls, place: ImportFolder, paths: PathFile) -> "LinkTargets | None":
-        """Return the targets of an import; None if its links are not changed."""
-        return cls(place, paths) if Path(place.targets).exists() else None
-
     def moved(self, path: str) -> str:
         """Return the path in the workspace of the file with a path in the archive."""
         if not self.files_moved:

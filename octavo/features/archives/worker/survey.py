@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import count, islice
 from typing import TypedDict
 
+from octavo.features.archives.worker import listing, path_table, refusal
 from octavo.features.archives.worker import zip_format as zf
 from octavo.features.archives.worker.directory import (
     ArchiveDirectory,
@@ -22,36 +23,10 @@ from octavo.features.archives.worker.directory import (
     find_directory,
 )
 from octavo.features.archives.worker.entry_reader import check_entry, name_of, path_of_name
-from octavo.features.archives.worker.listing import (
-    ImportFolder,
-    ListedEntry,
-    ListingWriter,
-    SliceOfListing,
-)
 from octavo.features.archives.worker.part_files import PartFiles
-from octavo.features.archives.worker.path_table import (
-    LinkRules,
-    PathFile,
-    digest_of_key,
-    write_targets,
-)
-from octavo.features.archives.worker.refusal import (
-    ArchiveTooLarge,
-    ArchiveTooManyFiles,
-    refused_entry,
-)
 from octavo.features.archives.worker.selection import LEFT_OUT, EntryKind, Selection
-from octavo.model.files.path import (
-    ATTACHMENTS,
-    LONGEST_PATH,
-    LONGEST_SEGMENT,
-    MAX_SEGMENTS,
-    check_path,
-    folders_of,
-    numbered_paths,
-    path_key,
-    without_hidden_characters,
-)
+from octavo.model.files import path as paths
+from octavo.model.files.path import ATTACHMENTS, folders_of, path_key
 from octavo.model.refusal import InvalidPath
 
 NOTES_OF_SLICE = 500
@@ -102,8 +77,8 @@ class SurveyResult(TypedDict):
     size: int
     left_out: dict[str, int]
     cleaned: int
-    note_slices: list[SliceOfListing]
-    image_slices: list[SliceOfListing]
+    note_slices: list[listing.SliceOfListing]
+    image_slices: list[listing.SliceOfListing]
 
 
 def survey(parts: list[str], folder: str, limits: ArchiveLimits) -> SurveyResult:
@@ -121,32 +96,36 @@ def survey(parts: list[str], folder: str, limits: ArchiveLimits) -> SurveyResult
         ArchiveTooManyFiles, ArchiveTooLarge: it exceeds a limit.
         OSError: a file can't be read or written.
     """
-    place = ImportFolder(folder)
-    with PartFiles(parts) as source, PathFile(place.paths) as paths:
+    place = listing.ImportFolder(folder)
+    with PartFiles(parts) as source, path_table.PathFile(place.paths) as path_file:
         directory = find_directory(source)
         if directory.entries > limits["entries"]:
-            raise ArchiveTooManyFiles(
+            raise refusal.ArchiveTooManyFiles(
                 f"The archive has {directory.entries:,} entries. At most {limits['entries']:,} are"
                 " accepted: import it in several archives."
             )
-        found = _Survey(source, directory, paths, limits)
-        found.read()
-        paths.flush()
-        found.place()
-        paths.flush()
-        found.check_folders()
-        return found.write(place)
+        entries = _Survey(source, directory, path_file, limits)
+        entries.read()
+        path_file.flush()
+        entries.place()
+        path_file.flush()
+        entries.check_folders()
+        return entries.write(place)
 
 
 class _Survey:
     """The entries of an archive by number, and the files among them that are imported by row."""
 
     def __init__(
-        self, source: PartFiles, directory: ArchiveDirectory, paths: PathFile, limits: ArchiveLimits
+        self,
+        source: PartFiles,
+        directory: ArchiveDirectory,
+        path_file: path_table.PathFile,
+        limits: ArchiveLimits,
     ) -> None:
         self._source = source
         self._directory = directory
-        self._paths = paths
+        self._paths = path_file
         self._limits = limits
         self._selection = Selection(directory.comment)
         self._left_out = Counter[EntryKind]()
@@ -169,7 +148,7 @@ class _Survey:
             try:
                 self._extents.add(entry)
             except Overlap:
-                raise refused_entry(name, _OVERLAPS) from None
+                raise refusal.refused_entry(name, _OVERLAPS) from None
             path = path_of_name(name)
             kind = select(entry, path)
             if kind == "note" or kind == "image":
@@ -181,18 +160,18 @@ class _Survey:
     def _add(self, number: int, entry: ZipEntry, name: str, path: str, *, is_image: bool) -> None:
         self._size += entry.size
         if self._size > self._limits["total"]:
-            raise ArchiveTooLarge(
+            raise refusal.ArchiveTooLarge(
                 f"The notes and images of the archive have more than {self._limits['total']:,}"
                 " bytes, the maximum: import them in several archives."
             )
-        digest = digest_of_key(path_key(path))
+        digest = path_table.digest_of_key(path_key(path))
         if digest in self._taken or digest in self._leaving:
-            raise refused_entry(
+            raise refusal.refused_entry(
                 name,
                 "Another entry has the same path. Paths that differ only in case or in Unicode"
                 " composition are the same.",
             )
-        cleaned = without_hidden_characters(path) != path
+        cleaned = paths.without_hidden_characters(path) != path
         self._cleaned += cleaned
         if cleaned or (is_image and not is_placed(path)):
             self._leaving.add(digest)
@@ -215,17 +194,17 @@ class _Survey:
         for row in self._moved:
             path = self._paths.path(self._rows[row * _WIDTH + _PATH])
             free_path = attachment_path if self._is_image[row] else note_path
-            final = free_path(without_hidden_characters(path), self._is_free)
+            final = free_path(paths.without_hidden_characters(path), self._is_free)
             try:
-                check_path(final)
+                paths.check_path(final)
             except InvalidPath as error:
-                raise refused_entry(path, error.detail) from None
-            self._taken.add(digest_of_key(path_key(final)))
+                raise refusal.refused_entry(path, error.detail) from None
+            self._taken.add(path_table.digest_of_key(path_key(final)))
             self._rows[row * _WIDTH + _FINAL] = self._paths.add(final.encode())
 
     def _is_free(self, path: str) -> bool:
         key = path_key(path)
-        return self._taken.isdisjoint(map(digest_of_key, (key, *folders_of(key))))
+        return self._taken.isdisjoint(map(path_table.digest_of_key, (key, *folders_of(key))))
 
     def check_folders(self) -> None:
         """Raise `ArchiveInvalid` if a file has the path of a folder of another one."""
@@ -236,13 +215,13 @@ class _Survey:
             if folder in known:
                 continue
             for each in folders_of(path_key(path)):
-                if digest_of_key(each) in self._taken:
-                    raise refused_entry(path, "A folder above it is a file of the archive.")
+                if path_table.digest_of_key(each) in self._taken:
+                    raise refusal.refused_entry(path, "A folder above it is a file of the archive.")
             if len(known) >= _FOLDERS_REMEMBERED:
                 known.clear()
             known.add(folder)
 
-    def write(self, place: ImportFolder) -> SurveyResult:
+    def write(self, place: listing.ImportFolder) -> SurveyResult:
         """Write the listings and what links are resolved by, and return the result."""
         limits = self._entry_limits()
         offsets = self._rows[_OFFSET::_WIDTH]
@@ -250,17 +229,20 @@ class _Survey:
         note_count, image_count = max(NOTES_OF_SLICE, of_slice), max(IMAGES_OF_SLICE, of_slice)
         size = max(BYTES_OF_SLICE, self._size // MOST_SLICES)
         with (
-            ListingWriter(place.notes, entries=note_count, size=size) as notes,
-            ListingWriter(place.images, entries=image_count, size=size) as images,
+            listing.ListingWriter(place.notes, entries=note_count, size=size) as notes,
+            listing.ListingWriter(place.images, entries=image_count, size=size) as images,
         ):
             for row in sorted(range(len(offsets)), key=offsets.__getitem__):
                 (images if self._is_image[row] else notes).add(self._listed(row, limits))
             note_slices, image_slices = notes.finish(), images.finish()
         is_export = self._selection.is_export
         if self._cleaned or not is_export:
-            rules: LinkRules = {"is_export": is_export, "notes_moved": bool(self._cleaned)}
+            rules: path_table.LinkRules = {
+                "is_export": is_export,
+                "notes_moved": bool(self._cleaned),
+            }
             refs, finals = self._rows[_PATH::_WIDTH], self._rows[_FINAL::_WIDTH]
-            write_targets(place, rules, refs, finals, self._paths)
+            path_table.write_targets(place, rules, refs, finals, self._paths)
         return {
             "notes": self._is_image.count(0),
             "images": self._is_image.count(1),
@@ -278,14 +260,14 @@ class _Survey:
         except Overlap as overlap:
             entries = entries_of(self._source, self._directory)
             name = name_of(next(islice(entries, overlap.number, None)))
-            raise refused_entry(name, _OVERLAPS) from None
+            raise refusal.refused_entry(name, _OVERLAPS) from None
 
-    def _listed(self, row: int, limits: Sequence[int]) -> ListedEntry:
+    def _listed(self, row: int, limits: Sequence[int]) -> listing.ListedEntry:
         columns = self._rows[row * _WIDTH : (row + 1) * _WIDTH]
         path = self._paths.path(columns[_PATH])
         moved = columns[_FINAL] != columns[_PATH]
         name = columns[_NAME]
-        return ListedEntry(
+        return listing.ListedEntry(
             path,
             self._paths.path(columns[_FINAL]) if moved else path,
             "" if name == _SAME_NAME else self._paths.read(name).decode("latin-1"),
@@ -369,7 +351,7 @@ def note_path(path: str, is_free: Callable[[str], bool]) -> str:
     if is_free(path):
         return path
     name = path.rpartition("/")[2]
-    numbered = zip(numbered_paths(path), numbered_paths(name), strict=True)
+    numbered = zip(paths.numbered_paths(path), paths.numbered_paths(name), strict=True)
     return next(each for pair in islice(numbered, 1, None) for each in pair if is_free(each))
 
 
@@ -382,7 +364,7 @@ def _candidates(path: str) -> Iterator[str]:
     stem, _, ending = name.rpartition(".")
     for number in count(2):
         suffix = f"-{number}.{ending}"
-        numbered = f"{_shortened(stem, LONGEST_SEGMENT - len(suffix))}{suffix}"
+        numbered = f"{_shortened(stem, paths.LONGEST_SEGMENT - len(suffix))}{suffix}"
         in_folder = f"{ATTACHMENTS}{folder}{slash}{numbered}"
         if _fits(in_folder):
             yield in_folder
@@ -390,7 +372,7 @@ def _candidates(path: str) -> Iterator[str]:
 
 
 def _fits(path: str) -> bool:
-    return len(path.encode()) <= LONGEST_PATH and path.count("/") < MAX_SEGMENTS
+    return len(path.encode()) <= paths.LONGEST_PATH and path.count("/") < paths.MAX_SEGMENTS
 
 
 def _shortened(stem: str, size: int) -> str:
