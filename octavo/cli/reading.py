@@ -8,6 +8,7 @@ import click
 
 from octavo.cli.output import Failed
 from octavo.control.client import ControlFailed, ask
+from octavo.model.access.account import Address, parse_address
 from octavo.service.settings import Settings
 from octavo.settings import LoadedSettings, SettingsError, read_settings
 from octavo.settings.names import CONFIG_OPTION, CONFIG_VARIABLE, option
@@ -61,6 +62,16 @@ def public_url_of(found: LoadedSettings[Settings]) -> str:
         with suppress(ControlFailed):
             return ask(settings.data_dir, "public_url")
     return settings.public_url
+
+
+def address_of(argument: str) -> Address:
+    """Return the address that a command was given. Raises `Failed`."""
+    try:
+        return parse_address(argument)
+    except ValueError as error:
+        sentence = str(error)
+        problem = f"{sentence[0].lower()}{sentence[1:].removesuffix('.')}"
+        raise Failed(problem, exit_code=2) from None
 
 
 def _option(setting: Description) -> Callable[[F], F]:

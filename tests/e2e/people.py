@@ -11,6 +11,7 @@ import httpx
 import trio
 from octavo_rules.identity import AccountId
 
+from octavo.access.attempts import Attempts
 from octavo.access.audit import command_audit
 from octavo.access.entropy import jitter, new_entropy, new_id, now
 from octavo.features.accounts.argon2id import Argon2, encoded_hash
@@ -20,7 +21,7 @@ from octavo.features.accounts.rules.session import ApiKey
 from octavo.features.accounts.sign_in import SessionMaker
 from octavo.features.accounts.sql import api_keys
 from octavo.features.members import invitations_of_terminal
-from octavo.features.members.invitations import invite as new_invitation
+from octavo.features.members.invitations import Invitations
 from octavo.features.members.sql import invitations
 from octavo.model.access.account import Account, Address, Consent, KeyId, Versions
 from octavo.model.access.token import api_key, digest_of
@@ -116,7 +117,7 @@ def invite(folder: Path, database: str | None = None) -> str:
 
 def reset_token(folder: Path, database: str | None, address: str) -> str:
     """A new token to choose a password: as ``octavo recover`` makes it, in less time."""
-    return trio.run(recovery.recover, settings_of(folder, database), address)
+    return trio.run(recovery.recover, settings_of(folder, database), Address(address))
 
 
 def settle(octavo: Octavo, accepted: Versions | None = None) -> Person:
@@ -144,15 +145,16 @@ def join(
 async def _join(settings: Settings, accepted: Versions | None, invitation: str | None) -> Person:
     async with open_engine(settings, LISTENERS, random=jitter, serving=False) as engine:
         audit = command_audit(engine.store)
-        invitation = invitation or await new_invitation(
-            audit,
-            now=now,
-            new_id=new_id,
-            new_token=new_entropy,
-            role="member",
-            address=None,
-            expires_in=60,
-        )
+        if invitation is None:
+            inviting = Invitations(
+                engine.store,
+                Attempts(),
+                audit=audit,
+                now=now,
+                new_id=new_id,
+                new_token=new_entropy,
+            )
+            _, invitation = await inviting.create(None)
         number, account_id = next(_numbers), AccountId(new_id())
         address = f"person{number}@example.org"
         maker = SessionMaker(now=now, new_id=new_id, new_entropy=new_entropy)

@@ -14,6 +14,7 @@ from octavo_rules.identity import AccountId, WorkspaceId
 from octavo.access.after_commit import AfterCommit
 from octavo.access.attempts import RATES, Attempts
 from octavo.access.audit import Audit
+from octavo.access.ports import milliseconds
 from octavo.features.accounts.argon2id import Argon2
 from octavo.features.accounts.credentials import CACHE_SECONDS, Activity, Credentials
 from octavo.features.accounts.own_account import OwnAccount, OwnConsent, OwnPassword
@@ -26,7 +27,7 @@ from octavo.features.accounts.rules.session import SessionLife
 from octavo.features.accounts.sign_in import KnownDevices, SessionMaker, SignedIn, SignIn
 from octavo.features.administration.administration import Administration
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
-from octavo.features.members.invitations import invite
+from octavo.features.members.invitations import Invitations
 from octavo.features.members.registration import Installation, Registration
 from octavo.features.members.rules import Prerequisites
 from octavo.model.access.account import Address, Role, State
@@ -229,15 +230,21 @@ class IdentityFixture:
         expires_in: float = 3600.0,
     ) -> str:
         sources = self.sources
-        return await invite(
-            self.audit,
+        invitations = Invitations(
+            self.store,
+            self.attempts,
+            audit=self.audit,
             now=sources.now,
             new_id=sources.new_id,
             new_token=sources.new_entropy,
+        )
+        _, token = await invitations.create(
+            None,
             role=role,
             address=None if address is None else Address(address),
-            expires_in=expires_in,
+            expires_at=milliseconds(sources.now() + expires_in),
         )
+        return token
 
     async def account(self, address: str = "ann@example.org", role: Role = "member") -> SignedIn:
         """An account with `PASSWORD`, signed in."""

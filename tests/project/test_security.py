@@ -19,7 +19,7 @@ from octavo.features.images import image_work
 from octavo.features.legal.feature import LARGEST
 from octavo.features.mail.rules import BUDGET_SECONDS, REQUEST_DELAY_SECONDS
 from octavo.features.mail.smtp import SEND_SECONDS, STEP_SECONDS
-from octavo.features.members.invitations import FIRST_INVITATION_LASTS
+from octavo.features.members.invitations_of_terminal import FIRST_INVITATION_LASTS
 from octavo.features.members.rules import INVITATION_SECONDS, LONGEST_SECONDS
 from octavo.features.oauth.api.oauth import REGISTRATIONS
 from octavo.features.oauth.public_fetch import MAX_BYTES

@@ -1,13 +1,11 @@
 """``octavo mail test``: whether the mail settings work."""
 
-from functools import partial
-
 import click
 import trio
 
 from octavo.cli.help import Command, command_group, example
-from octavo.cli.output import Failed, say
-from octavo.cli.reading import read, takes_settings
+from octavo.cli.output import say
+from octavo.cli.reading import address_of, read, takes_settings
 from octavo.features.mail import sending
 
 _EXAMPLE = "octavo mail test ada@example.org"
@@ -38,12 +36,7 @@ command = command_group("mail", help="Test the mail settings.", epilog=example(_
 def test(context: click.Context, /, address: str, **given: str | None) -> None:
     """Send the message. Raises `Failed`."""
     settings = read(context, given).settings
-    try:
-        trio.run(partial(sending.send_test_message, settings, address))
-    except sending.UnusableAddress as error:
-        raise Failed(str(error), exit_code=2) from None
-    except sending.MailNotSent as error:
-        raise Failed(str(error)) from None
+    trio.run(sending.send_test_message, settings, address_of(address))
     say(
         f"{settings.smtp_host}:{settings.smtp_port} accepted a message to {address}: "
         "look in its inbox, and in its spam folder"

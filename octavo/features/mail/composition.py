@@ -1,5 +1,6 @@
 """Compose messages from templates, in plain text and HTML."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.headerregistry import Address as HeaderAddress
 from email.message import EmailMessage
@@ -10,12 +11,18 @@ from urllib.parse import urlsplit
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from octavo.features.accounts.rules.password import RESET_SECONDS, reset_link
+from octavo.features.mail.rules import NoticeKind
 from octavo.features.mail.settings import Sender
 from octavo.model.access.account import Account, Address
 from octavo.templates import folder_of
 
 # Every server relays lines of ASCII.
 _POLICY = SMTP.clone(cte_type="7bit")
+_SUBJECTS: Mapping[NoticeKind, str] = {
+    "link_reported": "A published link at {} was reported",
+    "link_taken_down": "A published link of yours at {} was taken down",
+    "password_changed": "Your password for {} was changed",
+}
 
 
 class Composer:
@@ -56,35 +63,12 @@ class Composer:
             minutes=int(RESET_SECONDS / 60),
         )
 
-    def password_changed(self, account: Account, *, mail_id: str, now: float) -> EmailMessage:
-        """Return the notice that the password was changed."""
-        return self._compose(
-            "password_changed",
-            f"Your password for {self._host} was changed",
-            account.address,
-            mail_id,
-            now,
-        )
-
-    def link_reported(self, account: Account, *, mail_id: str, now: float) -> EmailMessage:
-        """Return the notice for an administrator that a published link was reported."""
-        return self._compose(
-            "link_reported",
-            f"A published link at {self._host} was reported",
-            account.address,
-            mail_id,
-            now,
-        )
-
-    def link_taken_down(self, account: Account, *, mail_id: str, now: float) -> EmailMessage:
-        """Return the notice for an owner that a link of a workspace was taken down."""
-        return self._compose(
-            "link_taken_down",
-            f"A published link of yours at {self._host} was taken down",
-            account.address,
-            mail_id,
-            now,
-        )
+    def notice(
+        self, kind: NoticeKind, account: Account, *, mail_id: str, now: float
+    ) -> EmailMessage:
+        """Return a message that consists of fixed text."""
+        subject = _SUBJECTS[kind].format(self._host)
+        return self._compose(kind, subject, account.address, mail_id, now)
 
     def test(self, address: Address, *, mail_id: str, now: float) -> EmailMessage:
         """Return a message that shows that sending works."""

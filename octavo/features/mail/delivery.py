@@ -14,21 +14,24 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from email.message import EmailMessage
-from typing import Protocol, assert_never
+from typing import TYPE_CHECKING
 
 import trio
 from attrs import define, field
 from greenroom import Backoff
 
+from octavo.access.ports import milliseconds
 from octavo.features.accounts.rules.password import RESET_SECONDS
 from octavo.features.accounts.sql import password_resets
 from octavo.features.mail import sql as outbox
 from octavo.features.mail.rules import QueuedMail
 from octavo.features.mail.transport import MailTransport, SendFailure
-from octavo.model.access.account import Account
 from octavo.model.access.rate import Rate
 from octavo.model.access.token import digest_of, opaque_token
 from octavo.store import Store, StoreError
+
+if TYPE_CHECKING:
+    from octavo.features.mail.composition import Composer
 
 CLAIM_SECONDS = 180.0
 """Seconds for which a message is claimed. The deadline of a message is a third of it."""
@@ -48,24 +51,6 @@ OUTAGES = Backoff(first=1.0, factor=2.0, maximum=60.0, jitter=0.3)
 _log = logging.getLogger(__name__)
 
 
-class MailComposer(Protocol):
-    """Composes the messages; `octavo.features.mail.composition.Composer` is one."""
-
-    def password_reset(
-        self, account: Account, token: str, *, mail_id: str, now: float
-    ) -> EmailMessage:
-        """Return the message with the link to choose a new password."""
-
-    def password_changed(self, account: Account, *, mail_id: str, now: float) -> EmailMessage:
-        """Return the notice that the password was changed."""
-
-    def link_reported(self, account: Account, *, mail_id: str, now: float) -> EmailMessage:
-        """Return the notice for an administrator that a published link was reported."""
-
-    def link_taken_down(self, account: Account, *, mail_id: str, now: float) -> EmailMessage:
-        """Return the notice for an owner that a link of a workspace was taken down."""
-
-
 @define(eq=False)
 class MailDelivery:
     """Delivers the messages of the outbox.
@@ -81,7 +66,7 @@ class MailDelivery:
     """
 
     _store: Store
-    _composer: MailComposer | None
+    _composer: "Composer | None"
     _transport: MailTransport | None
     _budget: Rate
     _now: Callable[[], float]
@@ -115,7 +100,7 @@ class MailDelivery:
                 self._look_at = math.inf
                 try:
                     if alone:
-                        await self._store.write(outbox.release(self._milliseconds()))
+                        await self._store.write(outbox.release(milliseconds(self._now())))
                         alone = False
                     await self._claim_all(nursery)
                     pause = await self._pause()
@@ -136,7 +121,7 @@ class MailDelivery:
             await self._free.acquire()
             mail = None
             try:
-                now = self._milliseconds()
+                now = milliseconds(self._now())
                 mail = await self._store.write(outbox.claim(now, now + int(CLAIM_SECONDS * 1000)))
             finally:
                 if mail is None:
@@ -164,7 +149,7 @@ class MailDelivery:
             self._free.release()
 
     async def _attempt(self, mail: QueuedMail) -> None:
-        if mail.expired_at(self._milliseconds()):
+        if mail.expired_at(milliseconds(self._now())):
             _log.warning("mail %s (%s) has expired and was not sent", mail.mail_id, mail.kind)
             await self._store.write(outbox.settle(mail))
             return
@@ -188,31 +173,21 @@ class MailDelivery:
         else:
             await self._postpone(mail, failure)
 
-    async def _compose(self, mail: QueuedMail, composer: MailComposer) -> EmailMessage | None:
+    async def _compose(self, mail: QueuedMail, composer: "Composer") -> EmailMessage | None:
         """Return the message; None when it must not be sent."""
         now = self._now()
         if mail.kind != "password_reset":
             account = await self._store.read(outbox.open_recipient(mail))
             if account is None:
                 return None
-            match mail.kind:
-                case "password_changed":
-                    notice = composer.password_changed
-                case "link_reported":
-                    notice = composer.link_reported
-                case "link_taken_down":
-                    notice = composer.link_taken_down
-                case _:
-                    assert_never(mail.kind)
-            return notice(account, mail_id=mail.mail_id, now=now)
+            return composer.notice(mail.kind, account, mail_id=mail.mail_id, now=now)
         token = opaque_token(self._new_token())
-        milliseconds = int(now * 1000)
         account = await self._store.write(
             password_resets.create_for_mail(
                 mail,
                 digest_of(token.encode()),
-                milliseconds + int(RESET_SECONDS * 1000),
-                milliseconds,
+                milliseconds(now + RESET_SECONDS),
+                milliseconds(now),
                 self._budget,
             )
         )
@@ -233,7 +208,7 @@ class MailDelivery:
 
     async def _postpone(self, mail: QueuedMail, failure: SendFailure) -> None:
         pause = RETRIES.delay(mail.attempts - 1, self._random)
-        due_at = self._milliseconds() + int(pause * 1000)
+        due_at = milliseconds(self._now()) + int(pause * 1000)
         await self._store.write(outbox.postpone(mail, due_at))
         _log.warning(
             "mail %s (%s) was not sent: %s; attempt %d follows in %.0f seconds",
@@ -245,6 +220,3 @@ class MailDelivery:
         )
         # The pause may end before the next search.
         self.wake()
-
-    def _milliseconds(self) -> int:
-        return int(self._now() * 1000)

@@ -7,9 +7,11 @@ from octavo.model.access.account import Address
 
 MailId = NewType("MailId", str)
 
-MailKind = Literal["link_reported", "link_taken_down", "password_changed", "password_reset"]
-"""What a message says: that a published link was reported, to administrators; that one was taken
-down, to owners of its workspace; that the password was changed; or a link to choose a new one."""
+NoticeKind = Literal["link_reported", "link_taken_down", "password_changed"]
+"""What a notice says: that a published link was reported, to administrators; that one was taken
+down, to the owners of its workspace; or that the password was changed."""
+MailKind = Literal[NoticeKind, "password_reset"]
+"""A notice, or a link to choose a new password."""
 
 LIFETIME_SECONDS: dict[MailKind, float] = {
     "link_reported": 86_400.0,

@@ -4,24 +4,17 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from octavo.access.entropy import jitter, new_entropy, new_id, now
+from octavo.cli.output import Failed
 from octavo.features.mail.delivery import MailDelivery
 from octavo.features.mail.rules import BUDGET_SECONDS
 from octavo.features.mail.settings import MailSettings
-from octavo.model.access.account import Address, parse_address
+from octavo.model.access.account import Address
 from octavo.model.access.rate import Rate
 from octavo.store import Store
 
 if TYPE_CHECKING:
     from octavo.features.mail.composition import Composer
     from octavo.features.mail.smtp import SmtpTransport
-
-
-class MailNotSent(Exception):
-    """The test message was not sent; the text says what failed and what to do."""
-
-
-class UnusableAddress(ValueError):
-    """The address that was given to a command is invalid; the text says why."""
 
 
 def mail_delivery(store: Store, settings: MailSettings) -> MailDelivery:
@@ -69,21 +62,17 @@ def _client_host(public_url: str) -> str:
     return f"[{host}]" if host.rpartition(".")[2].isdigit() else host
 
 
-async def send_test_message(settings: MailSettings, address: str) -> None:
-    """Send a test message to ``address`` with the ``settings``, without the outbox.
-
-    Raises `UnusableAddress`, and `MailNotSent`.
-    """
-    recipient = usable_address(address)
+async def send_test_message(settings: MailSettings, recipient: Address) -> None:
+    """Send a test message with the ``settings``, without the outbox. Raises `Failed`."""
     transport = mail_transport(settings)
     if transport is None:
-        raise MailNotSent("no mail server is configured: set OCTAVO_SMTP_HOST and OCTAVO_MAIL_FROM")
+        raise Failed("no mail server is configured: set OCTAVO_SMTP_HOST and OCTAVO_MAIL_FROM")
     composer, smtp = transport
     message = composer.test(recipient, mail_id=new_id(), now=now())
     failure = await smtp.send(message, recipient)
     if failure is not None:
         server = f"{settings.smtp_host}:{settings.smtp_port}"
-        raise MailNotSent(f"{server}: {failure.detail}: {_REMEDIES[failure.stage]}")
+        raise Failed(f"{server}: {failure.detail}: {_REMEDIES[failure.stage]}")
 
 
 _REMEDIES = {
@@ -99,12 +88,3 @@ _REMEDIES = {
     "recipient": "check the address, and that the mail server relays messages to it",
     "content": "the mail server did not accept the message: its log says why",
 }
-
-
-def usable_address(address: str) -> Address:
-    """Return the address that a command was given. Raises `UnusableAddress`."""
-    try:
-        return parse_address(address)
-    except ValueError as error:
-        sentence = str(error)
-        raise UnusableAddress(f"{sentence[0].lower()}{sentence[1:].removesuffix('.')}") from None

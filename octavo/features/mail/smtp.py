@@ -12,14 +12,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from email.message import EmailMessage
 
+import aiosmtplib
 import trio
-from aiosmtplib import (
-    SMTP,
-    SMTPException,
-    SMTPResponseException,
-    SMTPServerDisconnected,
-    SMTPTimeoutError,
-)
 from attrs import define
 
 from octavo.features.mail.settings import SmtpSecurity
@@ -117,10 +111,10 @@ class SmtpTransport:
         for _ in range(_CLOSING_STEPS):
             await asyncio.sleep(0)
 
-    def _client(self) -> SMTP:
+    def _client(self) -> aiosmtplib.SMTP:
         # Created for each message: the certificates of the system may have been replaced.
         context = None if self._security == "none" else ssl.create_default_context()
-        return SMTP(
+        return aiosmtplib.SMTP(
             hostname=self._host,
             port=self._port,
             local_hostname=self._client_host,
@@ -145,7 +139,7 @@ class SmtpTransport:
             await exchange.step("recipient", lambda: client.rcpt(recipient))
             await exchange.step("content", lambda: client.data(content))
             exchange.accepted = True
-            with suppress(SMTPException, OSError):
+            with suppress(aiosmtplib.SMTPException, OSError):
                 await client.quit(timeout=QUIT_SECONDS)
         except _Failed as failed:
             exchange.failure = failed.failure
@@ -167,7 +161,7 @@ def _caller_cancelled() -> bool:
 class _Exchange:
     """The progress of one message."""
 
-    def __init__(self, client: SMTP) -> None:
+    def __init__(self, client: aiosmtplib.SMTP) -> None:
         self.client = client
         self.stage: Stage = "connection"
         self.accepted = False
@@ -189,7 +183,7 @@ class _Exchange:
 def _failures(stage: Stage) -> Iterator[None]:
     try:
         yield
-    except SMTPResponseException as error:
+    except aiosmtplib.SMTPResponseException as error:
         permanent = (
             stage in ("sender", "recipient", "content")
             and 500 <= error.code <= 599
@@ -198,7 +192,7 @@ def _failures(stage: Stage) -> Iterator[None]:
         raise _Failed(
             SendFailure(stage, permanent, error.code, f"{error.code} {_line(error.message)}")
         ) from error
-    except (SMTPException, OSError, ValueError) as error:
+    except (aiosmtplib.SMTPException, OSError, ValueError) as error:
         raise _Failed(_without_reply(stage, error)) from error
 
 
@@ -210,9 +204,9 @@ def _without_reply(stage: Stage, error: Exception) -> SendFailure:
         if isinstance(cause, ssl.SSLError):
             return SendFailure("encryption", detail=_line(str(cause)))
         cause = cause.__cause__ or cause.__context__
-    if isinstance(error, SMTPTimeoutError):
+    if isinstance(error, aiosmtplib.SMTPTimeoutError):
         return SendFailure(stage, detail="the server did not reply in time")
-    if isinstance(error, SMTPServerDisconnected):
+    if isinstance(error, aiosmtplib.SMTPServerDisconnected):
         return SendFailure(stage, detail="the server closed the connection")
     return SendFailure(stage, detail=_line(str(error)))
 

@@ -7,8 +7,8 @@ import click
 import trio
 
 from octavo.cli.help import Command, example
-from octavo.cli.output import Failed, say
-from octavo.cli.reading import public_url_of, read, takes_settings
+from octavo.cli.output import say
+from octavo.cli.reading import address_of, public_url_of, read, takes_settings
 from octavo.features.members import invitations_of_terminal
 
 
@@ -28,17 +28,11 @@ def command(
 ) -> None:
     """Print the link. Raises `Failed`."""
     found = read(context, given)
-    try:
-        token = trio.run(
-            partial(
-                invitations_of_terminal.invite,
-                found.settings,
-                administrator=administrator,
-                address=address,
-            )
-        )
-    except invitations_of_terminal.InvalidAddress as error:
-        raise Failed(str(error), exit_code=2) from None
-    except invitations_of_terminal.InvitationRefused as error:
-        raise Failed(str(error)) from None
+    invite = partial(
+        invitations_of_terminal.invite,
+        found.settings,
+        administrator=administrator,
+        address=None if address is None else address_of(address),
+    )
+    token = trio.run(invite)
     say(f"{public_url_of(found)}/register?invitation={quote(token, safe='')}")

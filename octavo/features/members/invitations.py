@@ -6,12 +6,8 @@ from octavo_rules.identity import AccountId, WorkspaceId
 from octavo.access.attempts import GRANTS, Attempts
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
-from octavo.features.members.rules import (
-    INVITATION_SECONDS,
-    Invitation,
-    InvitationId,
-    InvitationState,
-)
+from octavo.features.members import rules
+from octavo.features.members.rules import Invitation, InvitationId
 from octavo.features.members.sql import invitations
 from octavo.features.members.sql.invitations import Joined
 from octavo.model import workspace
@@ -21,49 +17,6 @@ from octavo.model.access.token import digest_of, opaque_token
 from octavo.store import Store
 from octavo.store.queries import accounts as account_rows
 
-FIRST_INVITATION_LASTS = 3600.0
-"""Seconds for which the invitation of the first administrator is valid."""
-
-
-async def invite(
-    audit: Audit,
-    *,
-    now: Clock,
-    new_id: NewId,
-    new_token: NewEntropy,
-    role: Role,
-    address: Address | None,
-    expires_in: float,
-    of_start: bool = False,
-) -> str:
-    """Create an invitation and return its token, which is not stored.
-
-    The invitation is for one account with ``role``, and with ``address`` unless that is None, and
-    is valid for ``expires_in`` seconds; one ``of_start`` only while there is no account. ``audit``
-    writes and records it. Raises
-    `StoreUnavailable`. If cancelled, an invitation whose token is lost may have been created.
-    """
-    created = milliseconds(now())
-    invitation = Invitation(
-        InvitationId(new_id()),
-        address,
-        role,
-        created,
-        created + milliseconds(expires_in),
-        of_start=of_start,
-    )
-    token = opaque_token(new_token())
-    await audit.write(
-        invitations.create(invitation, digest_of(token.encode())),
-        audit.entry(
-            "invitation_created",
-            actor="system",
-            subject=invitation.invitation_id,
-            detail=granted(invitation),
-        ),
-    )
-    return token
-
 
 def granted(invitation: Invitation) -> dict[str, str | None]:
     """Return what an invitation grants, for the audit."""
@@ -72,14 +25,6 @@ def granted(invitation: Invitation) -> dict[str, str | None]:
         detail["workspaceId"] = invitation.workspace_id
         detail["workspaceRole"] = invitation.workspace_role
     return detail
-
-
-async def has_accounts(store: Store) -> bool:
-    """Return whether the installation has an account in any state.
-
-    Raises `StoreUnavailable`.
-    """
-    return await store.read(account_rows.has_any())
 
 
 @define(eq=False)
@@ -104,31 +49,35 @@ class Invitations:
 
     async def create(
         self,
-        actor: AccountId,
+        actor: AccountId | None,
         *,
-        client: str | None,
+        client: str | None = None,
         role: Role = "member",
         address: Address | None = None,
         expires_at: int | None = None,
         workspace_id: WorkspaceId | None = None,
         workspace_role: workspace.Role | None = None,
+        of_start: bool = False,
     ) -> tuple[Invitation, str]:
         """Create an invitation; return it with its token, which is not stored.
 
-        ``client`` is the address of the actor. Whether an account has ``address`` makes no
-        difference. Times are in milliseconds of Unix time; without ``expires_at``, it is valid for
-        a week. Raises `WorkspaceMissing`, `RoleInsufficient`, `TooManyInvitations`,
-        `TooManyAttempts` and `StoreUnavailable`. If cancelled, an invitation whose token is lost
-        may have been created; it appears in the list.
+        ``actor`` is None for a command and for the server, ``client`` the address of the actor.
+        Whether an account has ``address`` makes no difference. Times are in milliseconds of Unix
+        time; without ``expires_at``, it is valid for a week. One ``of_start`` can be used only
+        while there is no account. Raises `WorkspaceMissing`, `RoleInsufficient`,
+        `TooManyInvitations`, `TooManyAttempts` and `StoreUnavailable`. If cancelled, an invitation
+        whose token is lost may have been created; it appears in the list.
         """
-        self._attempts.admit_account(GRANTS, actor)
+        if actor is not None:
+            self._attempts.admit_account(GRANTS, actor)
         now = milliseconds(self._now())
         invitation = Invitation(
             InvitationId(self._new_id()),
             address,
             role,
             now,
-            now + milliseconds(INVITATION_SECONDS) if expires_at is None else expires_at,
+            now + milliseconds(rules.INVITATION_SECONDS) if expires_at is None else expires_at,
+            of_start=of_start,
             workspace_id=workspace_id,
             workspace_role=workspace_role,
             created_by=actor,
@@ -138,7 +87,7 @@ class Invitations:
             invitations.create(invitation, digest_of(token.encode())),
             self._audit.entry(
                 "invitation_created",
-                actor=actor,
+                actor=actor or "system",
                 subject=invitation.invitation_id,
                 client=client,
                 detail=granted(invitation),
@@ -201,6 +150,6 @@ class Invitations:
         self._audit.after.access_changed(account_id, joined.workspace_id)
         return joined.workspace_id
 
-    def state_of(self, invitation: Invitation) -> InvitationState:
+    def state_of(self, invitation: Invitation) -> rules.InvitationState:
         """Return the present state of an invitation."""
         return invitation.state_at(milliseconds(self._now()))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from octavo.access.entropy import jitter
+from octavo.cli.output import Failed
 from octavo.features.accounts.commands import recover as recovery
 from octavo.features.accounts.password_reset import PasswordReset
 from octavo.features.mail import sending
@@ -20,7 +21,7 @@ from octavo.store.engine import open_engine
 from tests.fakes.identity_fixture import IdentityFixture
 from tests.fakes.smtp_server import free_port, mail_server
 
-ANN = "ann@example.org"
+ANN = Address("ann@example.org")
 
 
 def settings(port: int, security: SmtpSecurity = "none", **more: object) -> Settings:
@@ -47,15 +48,15 @@ async def test_failed_test_message_names_the_failure_and_the_remedy() -> None:
     with mail_server() as server:
         test = partial(sending.send_test_message, settings(server.port), ANN)
         server.reply(on_recipient="550 5.7.1 no relay")
-        with pytest.raises(sending.MailNotSent, match=r"550 5.7.1 no relay: check the address"):
+        with pytest.raises(Failed, match=r"550 5.7.1 no relay: check the address"):
             await test()
         server.reply(on_sender="553 not yours")
-        with pytest.raises(sending.MailNotSent, match=r"553 not yours: .*OCTAVO_MAIL_FROM"):
+        with pytest.raises(Failed, match=r"553 not yours: .*OCTAVO_MAIL_FROM"):
             await test()
-        with pytest.raises(sending.MailNotSent, match="set OCTAVO_SMTP_SECURITY to tls"):
+        with pytest.raises(Failed, match="set OCTAVO_SMTP_SECURITY to tls"):
             await sending.send_test_message(settings(server.port, "starttls"), ANN)
     port = free_port()
-    with pytest.raises(sending.MailNotSent, match=f"127.0.0.1:{port}: .*check OCTAVO_SMTP_HOST"):
+    with pytest.raises(Failed, match=f"127.0.0.1:{port}: .*check OCTAVO_SMTP_HOST"):
         await sending.send_test_message(settings(port), ANN)
 
 
@@ -83,7 +84,7 @@ async def test_recover_makes_a_token_with_a_running_and_a_stopped_server(tmp_pat
         identity = IdentityFixture(engine.store)
         made = await identity.account(ANN)
         await identity.set_state(made.account.account_id, "locked")
-        beside = await recovery.recover(given, " Ann@Example.org")
+        beside = await recovery.recover(given, ANN)
     stopped = await recovery.recover(given, ANN)
     assert all(re.fullmatch(r"[\w-]{43}", token) for token in (beside, stopped))
     async with open_engine(given, LISTENERS, random=jitter, serving=True) as engine:
@@ -101,11 +102,9 @@ async def test_refused_recover_says_why(tmp_path: Path) -> None:
         made = await identity.account(ANN)
         await identity.set_state(made.account.account_id, "disabled")
         assert await identity.rows("SELECT digest FROM password_resets") == []
-    with pytest.raises(recovery.RecoveryRefused, match="is disabled: an administrator can enable"):
+    with pytest.raises(Failed, match="is disabled: an administrator can enable"):
         await recovery.recover(given, ANN)
-    with pytest.raises(recovery.RecoveryRefused, match=r"no account has the address bob@example"):
-        await recovery.recover(given, "bob@example.org")
-    with pytest.raises(sending.UnusableAddress, match="the address is invalid"):
-        await recovery.recover(given, "bob")
-    with pytest.raises(recovery.RecoveryRefused, match="no installation is in"):
+    with pytest.raises(Failed, match=r"no account has the address bob@example"):
+        await recovery.recover(given, Address("bob@example.org"))
+    with pytest.raises(Failed, match="no installation is in"):
         await recovery.recover(Settings(data_dir=tmp_path / "elsewhere"), ANN)

@@ -1,7 +1,5 @@
 """``octavo recover``: a link to choose a new password, without mail."""
 
-from functools import partial
-
 import click
 import trio
 
@@ -9,40 +7,33 @@ from octavo.access.audit import command_audit
 from octavo.access.entropy import jitter, new_entropy, now
 from octavo.cli.help import Command, example
 from octavo.cli.output import Failed, say
-from octavo.cli.reading import public_url_of, read, takes_settings
+from octavo.cli.reading import address_of, public_url_of, read, takes_settings
 from octavo.features.accounts.password_reset import create_reset_token
 from octavo.features.accounts.rules.password import reset_link
-from octavo.features.mail import sending
-from octavo.features.mail.sending import usable_address
-from octavo.model.access.account import AccountMissing
+from octavo.model.access.account import AccountMissing, Address
 from octavo.settings import KernelSettings
 from octavo.store import StoreError
 from octavo.store.engine import open_engine
 from octavo.store.transaction import NO_LISTENERS
 
 
-class RecoveryRefused(Exception):
-    """No link was created; the text says why, in one line."""
-
-
-async def recover(settings: KernelSettings, address: str) -> str:
+async def recover(settings: KernelSettings, address: Address) -> str:
     """Create a token to choose a new password for the account with ``address``; return it.
 
-    Works while a server runs. Raises `UnusableAddress`, and `RecoveryRefused`.
+    Works while a server runs. Raises `Failed`.
     """
-    parsed = usable_address(address)
     try:
         async with open_engine(settings, NO_LISTENERS, random=jitter, serving=False) as engine:
             _, token = await create_reset_token(
-                command_audit(engine.store), parsed, now=now, new_token=new_entropy
+                command_audit(engine.store), address, now=now, new_token=new_entropy
             )
     except AccountMissing:
-        raise RecoveryRefused(f"no account has the address {parsed}") from None
+        raise Failed(f"no account has the address {address}") from None
     except StoreError as error:
-        raise RecoveryRefused(str(error)) from None
+        raise Failed(str(error)) from None
     if token is None:
-        raise RecoveryRefused(
-            f"the account with the address {parsed} is disabled: an administrator can enable it"
+        raise Failed(
+            f"the account with the address {address} is disabled: an administrator can enable it"
         )
     return token
 
@@ -61,10 +52,5 @@ async def recover(settings: KernelSettings, address: str) -> str:
 def command(context: click.Context, /, address: str, **given: str | None) -> None:
     """Print the link. Raises `Failed`."""
     found = read(context, given)
-    try:
-        token = trio.run(partial(recover, found.settings, address))
-    except sending.UnusableAddress as error:
-        raise Failed(str(error), exit_code=2) from None
-    except RecoveryRefused as error:
-        raise Failed(str(error)) from None
+    token = trio.run(recover, found.settings, address_of(address))
     say(reset_link(public_url_of(found), token))
