@@ -16,16 +16,8 @@ from octavo.features.accounts.sql.accounts import AccountDetails
 from octavo.features.legal.rules import LegalDocuments
 from octavo.features.mail import sql as outbox
 from octavo.features.mail.rules import queued
-from octavo.model.access.account import (
-    Account,
-    AccountGone,
-    Appearance,
-    Consent,
-    Preferences,
-    SessionId,
-    ThemeFamily,
-    Versions,
-)
+from octavo.model.access import account as model
+from octavo.model.access.account import Account, AccountGone
 from octavo.model.usage import month_of
 from octavo.store import Store
 from octavo.store.queries import consents
@@ -63,10 +55,10 @@ class OwnAccount:
         self,
         account_id: AccountId,
         *,
-        theme_family: ThemeFamily | None = None,
-        appearance: Appearance | None = None,
+        theme_family: model.ThemeFamily | None = None,
+        appearance: model.Appearance | None = None,
         spell_check: bool | None = None,
-    ) -> Preferences:
+    ) -> model.Preferences:
         """Change the preferences that are not None; return all of them.
 
         Raises `AccountGone` and `StoreUnavailable`. If cancelled, they may have changed.
@@ -96,15 +88,15 @@ class OwnConsent:
     _now: Clock
 
     async def accept(
-        self, account_id: AccountId, versions: Versions, *, client: str | None
-    ) -> Consent:
+        self, account_id: AccountId, versions: model.Versions, *, client: str | None
+    ) -> model.Consent:
         """Record that the account accepts ``versions``, which must be those in force; return it.
 
         ``client`` is the address of the caller. Raises `ConsentDue`, `AccountGone` and
         `StoreUnavailable`. If cancelled, it may have been recorded.
         """
         self._legal.require_current(versions)
-        consent = Consent(versions, milliseconds(self._now()))
+        consent = model.Consent(versions, milliseconds(self._now()))
         entry = self._audit.entry(
             "documents_accepted", actor=account_id, subject=account_id, client=client
         )
@@ -141,7 +133,7 @@ class OwnPassword:
         current: str,
         new: str,
         *,
-        session: SessionId,
+        session: model.SessionId,
         end_others: bool,
         client: str | None,
     ) -> Account:

@@ -9,15 +9,8 @@ from octavo.access.attempts import Attempts
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.features.accounts.passwords import Passwords
-from octavo.features.accounts.rules.device_token import (
-    DEVICE_BYTES,
-    DeviceOwner,
-    KnownDevice,
-    claimed_device,
-    device_token,
-    with_token,
-    without_address,
-)
+from octavo.features.accounts.rules import device_token
+from octavo.features.accounts.rules.device_token import KnownDevice
 from octavo.features.accounts.rules.refusal import InvalidCredentials
 from octavo.features.accounts.rules.session import Session, SessionLife
 from octavo.features.accounts.sql import accounts, sessions
@@ -203,13 +196,13 @@ class KnownDevices:
         if not tokens:
             return None
         secret = await self._key()
-        claim = claimed_device(tokens, address, milliseconds(self._now()), secret)
+        claim = device_token.claimed_device(tokens, address, milliseconds(self._now()), secret)
         if claim is None:
             return None
         stored = await self._store.read(accounts.password_at(address))
         if stored is None or not stored.account.open:
             return None
-        owner = DeviceOwner(stored.account.account_id, address, stored.encoded)
+        owner = device_token.DeviceOwner(stored.account.account_id, address, stored.encoded)
         return (
             KnownDevice(claim.device, owner.account_id) if claim.holds_for(owner, secret) else None
         )
@@ -221,15 +214,17 @@ class KnownDevices:
         """
         secret, now = await self._key(), milliseconds(self._now())
         account = signed_in.account
-        owner = DeviceOwner(account.account_id, account.address, signed_in.encoded)
-        claim = claimed_device(tokens, owner.address, now, secret)
-        device = self._new_entropy()[:DEVICE_BYTES] if claim is None else claim.device
-        others = without_address(tokens, owner.address, secret)
-        return with_token(device_token(device, owner, now, secret), others)
+        owner = device_token.DeviceOwner(account.account_id, account.address, signed_in.encoded)
+        claim = device_token.claimed_device(tokens, owner.address, now, secret)
+        device = self._new_entropy()[: device_token.DEVICE_BYTES] if claim is None else claim.device
+        others = device_token.without_address(tokens, owner.address, secret)
+        return device_token.with_token(
+            device_token.device_token(device, owner, now, secret), others
+        )
 
     async def forget(self, tokens: str, address: Address) -> str:
         """Return those of ``tokens`` that are not for ``address``; empty for none."""
-        return without_address(tokens, address, await self._key()) if tokens else ""
+        return device_token.without_address(tokens, address, await self._key()) if tokens else ""
 
     async def _key(self) -> bytes:
         if self._secret is None:

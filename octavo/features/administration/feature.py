@@ -5,12 +5,7 @@ from typing import TYPE_CHECKING
 from octavo.access.entropy import now
 from octavo.control.serving import CommandWithArguments
 from octavo.features.accounts.feature import Accounts
-from octavo.features.administration.account_commands import (
-    NAME,
-    AccountCommand,
-    AccountCommandResult,
-    AccountCommands,
-)
+from octavo.features.administration import account_commands
 from octavo.features.administration.administration import Administration
 from octavo.features.administration.api.administration import (
     AdministrationOperations,
@@ -52,14 +47,14 @@ def administration_feature(
     """Return the feature; nothing runs yet."""
     store, audit = kernel.store, kernel.audit
     administration = Administration(store, audit=audit, now=now)
-    commands = AccountCommands(administration, accounts.removal, audit)
+    commands = account_commands.AccountCommands(administration, accounts.removal, audit)
 
-    async def run(command: AccountCommand) -> str:
+    async def run(command: account_commands.AccountCommand) -> str:
         try:
             result = await commands.run(command)
         except StoreError as error:
             maybe = "; it may have been carried out" if error.outcome_unknown else ""
-            result = AccountCommandResult(refusal=f"{error}{maybe}")
+            result = account_commands.AccountCommandResult(refusal=f"{error}{maybe}")
         return result.model_dump_json()
 
     def pages(site: "PageRegistry") -> None:
@@ -75,5 +70,7 @@ def administration_feature(
             OperatorOperations(administration, accounts.removal, accounts.portal),
         ],
         pages=pages,
-        commands={NAME: CommandWithArguments(AccountCommand, run)},
+        commands={
+            account_commands.NAME: CommandWithArguments(account_commands.AccountCommand, run)
+        },
     )

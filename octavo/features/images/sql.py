@@ -11,15 +11,9 @@ from octavo_rules.identity import AccountId, Digest, FileId, RevisionId, Workspa
 from octavo.model.files.image import ObjectId, UploadedImage
 from octavo.model.files.revision import Revision
 from octavo.store.blobs import BlobKey
+from octavo.store.queries import revision_rows
 from octavo.store.queries.blobs import BlobCollected, check_soon, mark_stored, stored_with
-from octavo.store.queries.revision_rows import (
-    COUNT,
-    WORKSPACE,
-    columns_of,
-    from_both,
-    revision_of,
-    select_in,
-)
+from octavo.store.queries.revision_rows import COUNT, WORKSPACE, revision_of, select_in
 from octavo.store.transaction import Script, Transaction
 
 MAX_ROWS = 500
@@ -181,14 +175,14 @@ _COLUMNS = """
 """
 _OF_FILE = f"files.workspace = {WORKSPACE} AND files.file_id = $2::uuid"
 _HEAD = f"""
-    {_COLUMNS.format(columns=columns_of("files"), source="files", table="files")}
+    {_COLUMNS.format(columns=revision_rows.columns_of("files"), source="files", table="files")}
     WHERE {_OF_FILE}
 """
-_REVISION = from_both(
+_REVISION = revision_rows.from_both(
     f"""{_COLUMNS} WHERE {{table}}.workspace = {WORKSPACE}
     AND {{table}}.revision_id = $3::uuid AND files.file_id = $2::uuid"""
 )
-_BLOBS = from_both(
+_BLOBS = revision_rows.from_both(
     f"""SELECT {{table}}.revision_id, blobs.key, blobs.size, blobs.crc FROM {{source}}
     JOIN images ON images.pk = {{table}}.content JOIN blobs ON blobs.key = images.blob
     WHERE {{table}}.workspace = {WORKSPACE} AND {{table}}.revision_id IN ($ids)"""
@@ -236,7 +230,10 @@ def content_of(
         if row is None:
             return None
         blob = row[COUNT]
-        return StoredContent(revision_of(row[:COUNT]), None if blob is None else BlobKey(blob))
+        return StoredContent(
+            revision_of(row[:COUNT]),
+            None if blob is None else BlobKey(blob),
+        )
 
     return read_content
 

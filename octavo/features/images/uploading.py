@@ -11,16 +11,8 @@ from octavo.features.images.blob_writer import BlobWriter
 from octavo.features.images.image_work import ImageWork, InspectedImage, WrittenFile
 from octavo.features.images.worker.image_file import media_type_of
 from octavo.features.usage.storage import StorageQuota
-from octavo.model.files.image import (
-    IMAGE_NAMES,
-    DigestMismatch,
-    ImageTooLarge,
-    MediaTypeMismatch,
-    ObjectId,
-    UploadedImage,
-    endings_of,
-    media_type_of_name,
-)
+from octavo.model.files import image as model
+from octavo.model.files.image import MediaTypeMismatch, ObjectId, UploadedImage
 from octavo.model.image_limits import MAX_BYTES
 from octavo.store import Store
 from octavo.store.blobs import StagedFile, Staging
@@ -82,7 +74,7 @@ class ImageUploads:
         staged = incoming.staged
         digest = await staged.finish()
         if incoming.declared_digest not in (None, digest):
-            raise DigestMismatch
+            raise model.DigestMismatch
         received = WrittenFile(staged.path, digest, staged.size, staged.crc)
         async with self._staging.place(f"{incoming.object_id}.out") as out:
             if self._removes_metadata:
@@ -143,7 +135,7 @@ class IncomingImage:
             if len(self._beginning) >= _MAGIC_SIZE:
                 self.checked_type()
         if self.staged.size + len(chunk) > MAX_BYTES:
-            raise ImageTooLarge(MAX_BYTES)
+            raise model.ImageTooLarge(MAX_BYTES)
         await self.staged.write(chunk)
 
     def checked_type(self) -> str:
@@ -153,13 +145,13 @@ class IncomingImage:
         """
         found = media_type_of(self._beginning)
         if found is None:
-            *others, last = IMAGE_NAMES.values()
+            *others, last = model.IMAGE_NAMES.values()
             accepted = f"{', '.join(others)} or {last}"
             raise MediaTypeMismatch(f"The file is not an image of an accepted type: {accepted}.")
-        if media_type_of_name(self._name) != found:
+        if model.media_type_of_name(self._name) != found:
             raise MediaTypeMismatch(
-                f"The file is a {IMAGE_NAMES[found]} image, but its name does not end with "
-                f"{endings_of(found)}: rename the file."
+                f"The file is a {model.IMAGE_NAMES[found]} image, but its name does not end with "
+                f"{model.endings_of(found)}: rename the file."
             )
         declared = self._media_type
         if declared not in _UNDECLARED and _ALIASES.get(declared or "", declared) != found:

@@ -7,17 +7,9 @@ from urllib.parse import quote
 
 from octavo_rules.identity import FileId
 
+from octavo.features.publishing import views
 from octavo.features.publishing.rules import PublishedLink
 from octavo.features.publishing.sql.site_changes import ChangedFile
-from octavo.features.publishing.views import (
-    Crumb,
-    FolderEntry,
-    FolderView,
-    NoteEntry,
-    NoteView,
-    OutlineEntry,
-    folder_anchor,
-)
 from octavo.features.publishing.workspace_map import WorkspaceMap
 from octavo.model.files.path import name_of
 from octavo.model.links.headings import anchor_of
@@ -133,19 +125,19 @@ class ViewComposer:
         note: ChangedFile,
         rendered: RenderedNote | None,
         html: str,
-    ) -> NoteView:
+    ) -> views.NoteView:
         """Return the view of a note; without ``rendered``, ``html`` is its text as written."""
-        crumbs: list[Crumb] = []
+        crumbs: list[views.Crumb] = []
         previous = following = None
         if link.target.kind == "folder":
             folder = link.target.path
             crumbs = self._crumbs(folder, note.path)
             before, after = site.neighbours(folder, note)
             previous, following = self._neighbour(before), self._neighbour(after)
-        outline: Sequence[OutlineEntry] = ()
+        outline: Sequence[views.OutlineEntry] = ()
         if rendered is not None and len(rendered.outline) >= _SHORTEST_OUTLINE:
-            outline = [OutlineEntry(*each) for each in rendered.outline]
-        return NoteView(
+            outline = [views.OutlineEntry(*each) for each in rendered.outline]
+        return views.NoteView(
             title=(rendered.title if rendered is not None else "") or name_of(note.path),
             html=html,
             language=None if rendered is None else rendered.language,
@@ -161,30 +153,32 @@ class ViewComposer:
             plain=rendered is None,
         )
 
-    def _crumbs(self, folder: str, path: str) -> list[Crumb]:
+    def _crumbs(self, folder: str, path: str) -> list[views.Crumb]:
         below = path[len(folder) :].lstrip("/") if folder else path
-        top = Crumb(_folder_name(folder), f"{self.places.token}{self.places.only}")
+        top = views.Crumb(_folder_name(folder), f"{self.places.token}{self.places.only}")
         names = below.split("/")[:-1]
         within = [
-            Crumb(name, f"{top.address}#{folder_anchor(names[:depth])}")
+            views.Crumb(name, f"{top.address}#{views.folder_anchor(names[:depth])}")
             for depth, name in enumerate(names, 1)
         ]
         return [top, *within]
 
-    def _neighbour(self, note: ChangedFile | None) -> Crumb | None:
-        return None if note is None else Crumb(name_of(note.path), self._note(note.file_id))
+    def _neighbour(self, note: ChangedFile | None) -> views.Crumb | None:
+        return None if note is None else views.Crumb(name_of(note.path), self._note(note.file_id))
 
-    def folder(self, link: PublishedLink, notes: Sequence[ChangedFile]) -> FolderView:
+    def folder(self, link: PublishedLink, notes: Sequence[ChangedFile]) -> views.FolderView:
         """Return the view of the list of a folder link, of the notes below the folder."""
         folder = link.target.path
         entries = [
             (each.path[len(folder) :].lstrip("/").split("/")[:-1], self._entry(each))
             for each in notes
         ]
-        return FolderView(_tree(_folder_name(folder), entries), len(notes), link.label, self.report)
+        return views.FolderView(
+            _tree(_folder_name(folder), entries), len(notes), link.label, self.report
+        )
 
-    def _entry(self, note: ChangedFile) -> NoteEntry:
-        return NoteEntry(name_of(note.path), self._note(note.file_id))
+    def _entry(self, note: ChangedFile) -> views.NoteEntry:
+        return views.NoteEntry(name_of(note.path), self._note(note.file_id))
 
 
 def body_of(rendered: RenderedNote, addresses: Sequence[LinkAddress | ImageAddress | None]) -> str:
@@ -209,11 +203,11 @@ def _folder_name(folder: str) -> str:
     return folder.rpartition("/")[2] or _WHOLE_WORKSPACE
 
 
-def _tree(name: str, entries: Sequence[tuple[Sequence[str], NoteEntry]]) -> FolderEntry:
+def _tree(name: str, entries: Sequence[tuple[Sequence[str], views.NoteEntry]]) -> views.FolderEntry:
     """Return the tree of entries, each with the names of its folders, in their order."""
     notes = [entry for folders, entry in entries if not folders]
-    below: dict[str, list[tuple[Sequence[str], NoteEntry]]] = {}
+    below: dict[str, list[tuple[Sequence[str], views.NoteEntry]]] = {}
     for folders, entry in entries:
         if folders:
             below.setdefault(folders[0], []).append((folders[1:], entry))
-    return FolderEntry(name, [_tree(each, inner) for each, inner in below.items()], notes)
+    return views.FolderEntry(name, [_tree(each, inner) for each, inner in below.items()], notes)

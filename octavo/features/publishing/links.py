@@ -9,13 +9,8 @@ from octavo.access.attempts import GRANTS, Attempts
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.features.accounts.passwords import Passwords
-from octavo.features.publishing.rules import (
-    TOKEN_BYTES,
-    LinkTarget,
-    ListedLink,
-    PublicationId,
-    PublishedLink,
-)
+from octavo.features.publishing import rules
+from octavo.features.publishing.rules import LinkTarget, PublicationId, PublishedLink
 from octavo.features.publishing.sql import publications
 from octavo.model.access.token import digest_of
 from octavo.store import Store
@@ -98,7 +93,7 @@ class PublishedLinks:
 
     async def list(
         self, workspace_id: WorkspaceId, before: str | None, limit: int
-    ) -> list[ListedLink]:
+    ) -> list[rules.ListedLink]:
         """Return links of a workspace, the newest first, at most ``limit``.
 
         They follow the one with the id ``before``, if it is given.
@@ -132,4 +127,4 @@ class PublishedLinks:
 
 def link_token(entropy: bytes) -> str:
     """Return the token of a link: base64url of the first 192 bits, 32 characters."""
-    return urlsafe_b64encode(entropy[:TOKEN_BYTES]).decode()
+    return urlsafe_b64encode(entropy[: rules.TOKEN_BYTES]).decode()

@@ -20,24 +20,8 @@ from octavo_rules.identity import AccountId
 
 from octavo.features.usage import sql as usage
 from octavo.features.usage.sql import InstallationAmount, UsageBatch, UsageTotals
-from octavo.model.usage import (
-    NO_LIMITS,
-    NOTHING,
-    UNLIMITED,
-    Amount,
-    DownloadLimitReached,
-    DownloadLimits,
-    InstallationLimits,
-    InstallationUsage,
-    Month,
-    UsageLimit,
-    WriteLimitReached,
-    exceeded,
-    exceeds,
-    month_end,
-    month_of,
-    seconds_left,
-)
+from octavo.model import usage as model
+from octavo.model.usage import NOTHING, Amount, Month
 from octavo.store import Store, StoreError
 
 
@@ -58,7 +42,7 @@ class Counter:
 
     __slots__ = ("held", "limited", "limits", "objects", "sending", "size", "stored", "until")
 
-    def __init__(self, limits: DownloadLimits = UNLIMITED) -> None:
+    def __init__(self, limits: model.DownloadLimits = model.UNLIMITED) -> None:
         self.limits = limits
         self.limited = limits.limited
         self.stored = self.sending = self.held = NOTHING
@@ -118,7 +102,7 @@ class UsageCounters:
     """
 
     def __init__(
-        self, writer_id: str, limits: InstallationLimits, now: float, *, maximum: int
+        self, writer_id: str, limits: model.InstallationLimits, now: float, *, maximum: int
     ) -> None:
         self._writer_id = writer_id
         self._maximum = maximum
@@ -127,11 +111,11 @@ class UsageCounters:
         # Of months that have ended.
         self._past: dict[tuple[AccountId, Month], Amount] = {}
         self._past_installation: dict[Month, InstallationAmount] = {}
-        self.month_end = month_end(now)
+        self.month_end = model.month_end(now)
         self.accounts: dict[AccountId, Counter] = {}
         self._limits = limits
         self.installation = Counter(limits.downloads)
-        self.month = month_of(now)
+        self.month = model.month_of(now)
         self.batch: UsageBatch | None = None
 
     def enter(self, now: float) -> None:
@@ -149,7 +133,7 @@ class UsageCounters:
             self._past_installation[month] = InstallationAmount(counted, self._writes_counted)
         whole.stored = whole.sending = NOTHING
         self._writes_stored = self._writes_sending = self._writes_counted = 0
-        self.month, self.month_end = month_of(now), month_end(now)
+        self.month, self.month_end = model.month_of(now), model.month_end(now)
 
     def of(self, account_id: AccountId) -> Counter:
         """Return the counter of an account, a new one if there is none."""
@@ -165,14 +149,14 @@ class UsageCounters:
         if idle is not None:
             del self.accounts[idle]
 
-    def exceeded(self, counter: Counter, amount: Amount) -> UsageLimit | None:
+    def exceeded(self, counter: Counter, amount: Amount) -> model.UsageLimit | None:
         """Return the first limit that reading ``amount`` would exceed; None if it is allowed."""
         whole = self.installation
-        return exceeded(counter.used, counter.limits, whole.used, whole.limits, amount)
+        return model.exceeded(counter.used, counter.limits, whole.used, whole.limits, amount)
 
     def may_write(self, count: int) -> bool:
         """Return whether the installation may write so many more objects."""
-        return not exceeds(self._written, count, self._limits.writes)
+        return not model.exceeds(self._written, count, self._limits.writes)
 
     @property
     def limits_writes(self) -> bool:
@@ -180,9 +164,11 @@ class UsageCounters:
         return self._limits.writes is not None
 
     @property
-    def installation_usage(self) -> InstallationUsage:
+    def installation_usage(self) -> model.InstallationUsage:
         """What the installation has used."""
-        return InstallationUsage(self.month, self.installation.used, self._written, self._limits)
+        return model.InstallationUsage(
+            self.month, self.installation.used, self._written, self._limits
+        )
 
     @property
     def _written(self) -> int:
@@ -319,7 +305,7 @@ class UsageMeter:
         *,
         now: Callable[[], float],
         writer_id: str,
-        limits: InstallationLimits = NO_LIMITS,
+        limits: model.InstallationLimits = model.NO_LIMITS,
         shared: bool = False,
         maximum: int = MAX_ACCOUNTS,
     ) -> None:
@@ -363,7 +349,7 @@ class UsageMeter:
         """Return whether any limit applies to what the account reads."""
         return (await self._fresh_counter(account_id)).limited or self._limited
 
-    async def installation_usage(self) -> InstallationUsage:
+    async def installation_usage(self) -> model.InstallationUsage:
         """Return what the installation has used, with what is not stored yet."""
         counters = self._counters
         if counters.installation.until <= trio.current_time():
@@ -379,7 +365,7 @@ class UsageMeter:
         now = self._now()
         counters.enter(now)
         if not counters.may_write(count):
-            raise WriteLimitReached(seconds_left(now))
+            raise model.WriteLimitReached(model.seconds_left(now))
 
     async def count_writes(self, count: int = 1) -> None:
         """Count objects that are about to be written to the object store.
@@ -467,4 +453,4 @@ class UsageMeter:
         self._counters.enter(now)
         limit = self._counters.exceeded(counter, amount)
         if limit is not None:
-            raise DownloadLimitReached(limit, seconds_left(now))
+            raise model.DownloadLimitReached(limit, model.seconds_left(now))

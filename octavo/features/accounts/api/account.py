@@ -18,15 +18,8 @@ from octavo.features.accounts.sign_in import KnownDevices
 from octavo.features.accounts.sql.accounts import AccountDetails
 from octavo.features.legal.api import ConsentInput, account_consent, consent_recorded, versions_of
 from octavo.features.legal.rules import ConsentDue, LegalDocuments
+from octavo.http import account_schemas as schemas
 from octavo.http import contract
-from octavo.http.account_schemas import (
-    AccountSchema,
-    ConsentRecorded,
-    ControlsSchema,
-    LimitSchema,
-    PreferencesSchema,
-    UsageSchema,
-)
 from octavo.http.callers import SET_COOKIE, caller_of, cleared_cookie
 from octavo.http.file_schemas import label
 from octavo.model.access import account as model
@@ -71,9 +64,9 @@ class PreferencesUpdate(contract.Model):
     spell_check: bool | MISSING = MISSING
 
 
-def controls_schema(controls: Controls) -> ControlsSchema:
+def controls_schema(controls: Controls) -> schemas.ControlsSchema:
     """Return controls in their API form."""
-    return ControlsSchema(
+    return schemas.ControlsSchema(
         revision=controls.revision,
         locked=controls.locked,
         lock_reason=controls.lock_reason,
@@ -84,9 +77,9 @@ def controls_schema(controls: Controls) -> ControlsSchema:
     )
 
 
-def usage_schema(usage: AccountUsage) -> UsageSchema:
+def usage_schema(usage: AccountUsage) -> schemas.UsageSchema:
     """Return the usage of an account in its API form."""
-    return UsageSchema(
+    return schemas.UsageSchema(
         storage_bytes=usage.storage,
         download_bytes=usage.downloads.size,
         download_objects=usage.downloads.objects,
@@ -94,10 +87,10 @@ def usage_schema(usage: AccountUsage) -> UsageSchema:
     )
 
 
-def account_schema(details: AccountDetails, legal: LegalDocuments) -> AccountSchema:
+def account_schema(details: AccountDetails, legal: LegalDocuments) -> schemas.AccountSchema:
     """Return an account in its API form, where the documents ``legal`` are in force."""
     account = details.account
-    return AccountSchema(
+    return schemas.AccountSchema(
         id=account.account_id,
         address=account.address,
         display_name=account.display_name,
@@ -106,7 +99,7 @@ def account_schema(details: AccountDetails, legal: LegalDocuments) -> AccountSch
         lock_reason=details.decisions.effective_reason,
         preferences=_preferences(details.preferences),
         usage=usage_schema(details.usage),
-        limit=LimitSchema(storage_bytes=details.decisions.storage.maximum),
+        limit=schemas.LimitSchema(storage_bytes=details.decisions.storage.maximum),
         controls=controls_schema(details.decisions.controls),
         consent=account_consent(account.consent, legal),
         created_at=contract.timestamp(account.created_at),
@@ -141,7 +134,7 @@ class AccountOperations:
         summary="Get your account",
         locked=contract.Locked.ALLOWED,
     )
-    async def get_account(self, call: contract.Call) -> AccountSchema:
+    async def get_account(self, call: contract.Call) -> schemas.AccountSchema:
         """Return the account of the caller."""
         found = await self._own.read(caller_of(call).account_id)
         return account_schema(found, self._legal)
@@ -155,7 +148,9 @@ class AccountOperations:
         description="Other members of your workspaces see it.",
         body=contract.json_body(AccountUpdate, limit=_LONGEST_BODY),
     )
-    async def update_own_account(self, call: contract.Call, body: AccountUpdate) -> AccountSchema:
+    async def update_own_account(
+        self, call: contract.Call, body: AccountUpdate
+    ) -> schemas.AccountSchema:
         """Change the display name."""
         try:
             display_name = parse_label(body.display_name, model.LONGEST_NAME)
@@ -175,7 +170,7 @@ class AccountOperations:
     )
     async def update_preferences(
         self, call: contract.Call, body: PreferencesUpdate
-    ) -> PreferencesSchema:
+    ) -> schemas.PreferencesSchema:
         """Change preferences."""
         found = await self._own.update_preferences(
             caller_of(call).account_id,
@@ -199,7 +194,7 @@ class AccountOperations:
     )
     async def accept_legal_documents(
         self, call: contract.Call, body: ConsentInput
-    ) -> ConsentRecorded:
+    ) -> schemas.ConsentRecorded:
         """Record the consent."""
         account_id = caller_of(call).account_id
         return consent_recorded(
@@ -252,8 +247,8 @@ class AccountOperations:
         return contract.Reply(contract.REMOVED, (cleared_cookie(), device_cookie(others)))
 
 
-def _preferences(preferences: model.Preferences) -> PreferencesSchema:
-    return PreferencesSchema(
+def _preferences(preferences: model.Preferences) -> schemas.PreferencesSchema:
+    return schemas.PreferencesSchema(
         theme_family=preferences.theme_family,
         appearance=preferences.appearance,
         spell_check=preferences.spell_check,

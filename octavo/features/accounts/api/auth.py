@@ -13,15 +13,8 @@ from octavo_rules.problems import (
 from pydantic import Field
 from pydantic_core import MISSING
 
-from octavo.features.accounts.api.auth_protocol import (
-    AUTH_PROBLEMS,
-    AuthSessionDetails,
-    AuthUser,
-    details_of,
-    protocol_body,
-    protocol_errors,
-    user_of,
-)
+from octavo.features.accounts.api import auth_protocol
+from octavo.features.accounts.api.auth_protocol import AUTH_PROBLEMS, protocol_body, protocol_errors
 from octavo.features.accounts.api.authentication import NewPassword, device_cookie, device_tokens
 from octavo.features.accounts.own_account import OwnPassword
 from octavo.features.accounts.password_reset import PasswordReset, PasswordUnsuitable
@@ -30,15 +23,7 @@ from octavo.features.accounts.rules.refusal import InvalidResetToken
 from octavo.features.accounts.rules.session import SessionLife
 from octavo.features.accounts.sign_in import KnownDevices, SignIn
 from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
-from octavo.http import contract
-from octavo.http.callers import (
-    SET_COOKIE,
-    cleared_cookie,
-    refuse_other_origin,
-    require_origin,
-    session_cookie,
-    session_token,
-)
+from octavo.http import callers, contract
 from octavo.http.pages.redirects import is_external_redirect
 from octavo.model.access.account import Address, parse_address
 from octavo.model.label import device_of
@@ -65,14 +50,14 @@ class AuthSession(contract.Model):
     redirect: bool
     """Whether to redirect to ``url``."""
     url: str | MISSING = MISSING
-    user: AuthUser
+    user: auth_protocol.AuthUser
 
 
 class AuthSessionState(contract.Model):
     """The session of the request, and its account."""
 
-    session: AuthSessionDetails
-    user: AuthUser
+    session: auth_protocol.AuthSessionDetails
+    user: auth_protocol.AuthUser
 
 
 class AuthPasswordChange(contract.Model):
@@ -90,7 +75,7 @@ class AuthPasswordChanged(contract.Model):
 
     token: None = None
     """Always null: only the cookie holds the token."""
-    user: AuthUser
+    user: auth_protocol.AuthUser
 
 
 class AuthSignOut(contract.Model):
@@ -144,14 +129,14 @@ class AuthOperations:
         problems=(*AUTH_PROBLEMS, *STORE_PROBLEMS),
         body=protocol_body(AuthPasswordSignIn, limit=_LONGEST_BODY),
         rate="sign-in",
-        headers=SET_COOKIE,
+        headers=callers.SET_COOKIE,
     )
     async def sign_in(
         self, call: contract.Call, body: AuthPasswordSignIn
     ) -> contract.Reply[AuthSession]:
         """Begin a session."""
         with protocol_errors():
-            require_origin(call.headers, self._origin)
+            callers.require_origin(call.headers, self._origin)
             address = self._checked(body)
             max_age = int(self._life.absolute) if body.remember_me else None
             tokens = device_tokens(call.headers)
@@ -162,7 +147,7 @@ class AuthOperations:
                 call.client,
                 known=await self._devices.recognize(tokens, address),
             )
-            cookies = [session_cookie(signed_in.token, max_age)]
+            cookies = [callers.session_cookie(signed_in.token, max_age)]
             if body.remember_me:
                 cookies.append(device_cookie(await self._devices.remember(tokens, signed_in)))
             elif tokens:
@@ -173,7 +158,7 @@ class AuthOperations:
             AuthSession(
                 redirect=url is not None,
                 url=MISSING if url is None else url,
-                user=user_of(signed_in.account),
+                user=auth_protocol.user_of(signed_in.account),
             ),
             tuple(cookies),
         )
@@ -202,13 +187,14 @@ class AuthOperations:
     ) -> AuthSessionState | None:
         """Return the session of the cookie; None without a valid one."""
         with protocol_errors():
-            refuse_other_origin(call.headers, self._origin)
-            token = session_token(call.headers)
+            callers.refuse_other_origin(call.headers, self._origin)
+            token = callers.session_token(call.headers)
             found = None if token is None else await self._signing_in.session_of(token)
         if found is None:
             return None
         return AuthSessionState(
-            session=details_of(found.session, self._life), user=user_of(found.account)
+            session=auth_protocol.details_of(found.session, self._life),
+            user=auth_protocol.user_of(found.account),
         )
 
     @contract.operation(
@@ -222,18 +208,18 @@ class AuthOperations:
         problems=(*AUTH_PROBLEMS, *STORE_PROBLEMS),
         body=protocol_body(AuthSignOut, limit=_LONGEST_BODY),
         finish_when_client_leaves=True,
-        headers=SET_COOKIE,
+        headers=callers.SET_COOKIE,
     )
     async def sign_out(
         self, call: contract.Call, body: AuthSignOut
     ) -> contract.Reply[AuthSignOutResult]:
         """End the session."""
         with protocol_errors():
-            require_origin(call.headers, self._origin)
-            token = session_token(call.headers)
+            callers.require_origin(call.headers, self._origin)
+            token = callers.session_token(call.headers)
             if token is not None:
                 await self._signing_in.sign_out(token, client=call.client)
-        return contract.Reply(AuthSignOutResult(), (cleared_cookie(),))
+        return contract.Reply(AuthSignOutResult(), (callers.cleared_cookie(),))
 
     @contract.operation(
         id="changePassword",
@@ -260,8 +246,8 @@ class AuthOperations:
     ) -> AuthPasswordChanged:
         """Change the password."""
         with protocol_errors():
-            require_origin(call.headers, self._origin)
-            token = session_token(call.headers)
+            callers.require_origin(call.headers, self._origin)
+            token = callers.session_token(call.headers)
             found = None if token is None else await self._signing_in.session_of(token)
             if found is None:
                 raise NotSignedIn
@@ -280,7 +266,7 @@ class AuthOperations:
                 end_others=body.revoke_other_sessions,
                 client=call.client,
             )
-        return AuthPasswordChanged(user=user_of(account))
+        return AuthPasswordChanged(user=auth_protocol.user_of(account))
 
 
 _LONGEST_TOKEN = 1_000
@@ -351,7 +337,7 @@ class PasswordResetOperations:
     ) -> AuthOutcome:
         """Add the message to the outbox."""
         with protocol_errors():
-            require_origin(call.headers, self._origin)
+            callers.require_origin(call.headers, self._origin)
             if body.redirect_to is not None and is_external_redirect(
                 body.redirect_to, self._origin
             ):
@@ -385,7 +371,7 @@ class PasswordResetOperations:
     ) -> AuthOutcome:
         """Replace the password."""
         with protocol_errors():
-            require_origin(call.headers, self._origin)
+            callers.require_origin(call.headers, self._origin)
             token = query.token if body.token is None else body.token
             if token is None:
                 raise InvalidResetToken

@@ -9,15 +9,8 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from antechamber.asgi import Receive
-from octavo_rules.problems import (
-    BodyTooLarge,
-    CredentialRefused,
-    NotFound,
-    Problem,
-    RateLimited,
-    UnsupportedMediaType,
-    WrongOrigin,
-)
+from octavo_rules import problems
+from octavo_rules.problems import Problem
 from pydantic import BaseModel, Field
 
 from octavo.features.accounts.rules.session import Session, SessionLife
@@ -30,12 +23,12 @@ M = TypeVar("M", bound=BaseModel)
 _PATH = "/api/auth/"
 
 AUTH_PROBLEMS: tuple[type[Problem], ...] = (
-    CredentialRefused,
-    WrongOrigin,
-    NotFound,
-    BodyTooLarge,
-    UnsupportedMediaType,
-    RateLimited,
+    problems.CredentialRefused,
+    problems.WrongOrigin,
+    problems.NotFound,
+    problems.BodyTooLarge,
+    problems.UnsupportedMediaType,
+    problems.RateLimited,
 )
 """The problems that every operation of the tag ``auth`` declares.
 

@@ -3,14 +3,8 @@
 from dataclasses import dataclass, replace
 
 from octavo.features.accounts.rules.refusal import ControlsChanged
+from octavo.model import usage as limits
 from octavo.model.access.account import Role, State
-from octavo.model.usage import (
-    NO_STORAGE_LIMIT,
-    UNLIMITED,
-    DownloadLimits,
-    MonthlyLimit,
-    StorageLimit,
-)
 
 LONGEST_REASON = 500
 """Characters of the reason of a lock."""
@@ -32,8 +26,8 @@ class Controls:
     revision: int = 1
     locked: bool = False
     lock_reason: str | None = None
-    storage: StorageLimit = NO_STORAGE_LIMIT
-    downloads: DownloadLimits = UNLIMITED
+    storage: limits.StorageLimit = limits.NO_STORAGE_LIMIT
+    downloads: limits.DownloadLimits = limits.UNLIMITED
     publishing: bool = True
 
 
@@ -47,7 +41,7 @@ class Decisions:
 
     role: Role
     state: State
-    storage: StorageLimit
+    storage: limits.StorageLimit
     controls: Controls
     lock_reason: str | None = None
 
@@ -80,9 +74,9 @@ class ControlsChange:
     revision: int
     locked: bool | None = None
     lock_reason: str | None = None
-    storage: StorageLimit | None = None
-    download_size: MonthlyLimit | None = None
-    download_objects: MonthlyLimit | None = None
+    storage: limits.StorageLimit | None = None
+    download_size: limits.MonthlyLimit | None = None
+    download_objects: limits.MonthlyLimit | None = None
     publishing: bool | None = None
 
 
@@ -93,7 +87,7 @@ class DecisionsChange:
     role: Role | None = None
     state: State | None = None
     lock_reason: str | None = None
-    storage: StorageLimit | None = None
+    storage: limits.StorageLimit | None = None
     controls: ControlsChange | None = None
 
 
@@ -112,7 +106,7 @@ def changed_controls(controls: Controls, change: ControlsChange) -> Controls:
         locked,
         reason if locked else None,
         controls.storage if change.storage is None else change.storage,
-        DownloadLimits(
+        limits.DownloadLimits(
             size if change.download_size is None else change.download_size.maximum,
             objects if change.download_objects is None else change.download_objects.maximum,
         ),

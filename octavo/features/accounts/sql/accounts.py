@@ -11,15 +11,8 @@ from octavo_rules.identity import AccountId
 from octavo.features.accounts.rules.decisions import Controls, Decisions, DecisionsChange, changed
 from octavo.features.accounts.rules.refusal import LastAdministrator, NotAdministrator
 from octavo.features.usage.sql import USAGE_COUNT, usage_columns, usage_of
-from octavo.model.access.account import (
-    Account,
-    AccountGone,
-    AccountMissing,
-    Address,
-    Appearance,
-    Preferences,
-    ThemeFamily,
-)
+from octavo.model.access import account as model
+from octavo.model.access.account import Account, AccountGone, AccountMissing
 from octavo.model.usage import AccountUsage, DownloadLimits, Month, StorageLimit, month_of
 from octavo.store.queries import consents
 from octavo.store.queries.accounts import COLUMNS, COUNT, PREFERENCES, account_of, preferences_of
@@ -60,7 +53,7 @@ class AccountDetails:
     """An account with everything that its owner may read about it."""
 
     account: Account
-    preferences: Preferences
+    preferences: model.Preferences
     decisions: Decisions
     usage: AccountUsage
 
@@ -140,7 +133,7 @@ def list_of(after: AccountId, limit: int, text: str, month: Month) -> Script[lis
     return read_accounts
 
 
-def summary_at(address: Address, month: Month) -> Script[AccountSummary | None]:
+def summary_at(address: model.Address, month: Month) -> Script[AccountSummary | None]:
     """Return the account with the address as administrators see it; None without one."""
     return _summary_where("accounts.address = $2", address, month)
 
@@ -270,13 +263,13 @@ def rename(account_id: AccountId, display_name: str, now: int) -> Script[Account
 def update_preferences(
     account_id: AccountId,
     *,
-    theme_family: ThemeFamily | None,
-    appearance: Appearance | None,
+    theme_family: model.ThemeFamily | None,
+    appearance: model.Appearance | None,
     spell_check: bool | None,
-) -> Script[Preferences]:
+) -> Script[model.Preferences]:
     """Change the preferences that are given, and return all of them. Raises `AccountGone`."""
 
-    async def change_preferences(transaction: Transaction) -> Preferences:
+    async def change_preferences(transaction: Transaction) -> model.Preferences:
         row = await transaction.fetch_one(
             "UPDATE accounts SET theme_family = COALESCE($2, theme_family),"
             " appearance = COALESCE($3, appearance), spell_check = COALESCE($4, spell_check)"
@@ -298,7 +291,7 @@ def password_of(account_id: AccountId) -> Script[StoredPassword | None]:
     return _password_where("id = $1::uuid", account_id)
 
 
-def password_at(address: Address) -> Script[StoredPassword | None]:
+def password_at(address: model.Address) -> Script[StoredPassword | None]:
     """Return the account with the address, and its password; None without one."""
     return _password_where("address = $1", address)
 

@@ -14,14 +14,8 @@ from octavo.features.accounts.rules.decisions import LONGEST_REASON, ControlsCha
 from octavo.features.accounts.rules.refusal import ControlsChanged, LastAdministrator
 from octavo.features.accounts.sql.accounts import AccountSummary
 from octavo.features.administration.administration import Administration
+from octavo.http import account_schemas as schemas
 from octavo.http import contract
-from octavo.http.account_schemas import (
-    ControlsSchema,
-    LimitSchema,
-    ObjectCount,
-    StorageBytes,
-    UsageSchema,
-)
 from octavo.http.callers import require_administrator
 from octavo.model.access.account import Role, State
 from octavo.model.access.audit import AuditEntry, AuditKind, AuditOutcome
@@ -50,9 +44,9 @@ class AccountSummarySchema(contract.Model):
     """The stricter of `state` and the controls."""
     lock_reason: str | None
     """Why `state` is locked; null if nothing was said, or it is not."""
-    usage: UsageSchema
-    limit: LimitSchema
-    controls: ControlsSchema
+    usage: schemas.UsageSchema
+    limit: schemas.LimitSchema
+    controls: schemas.ControlsSchema
     created_at: contract.Timestamp
     last_active_at: contract.Timestamp | None
     """The last use of a session or a key, to the minute; null without any."""
@@ -70,11 +64,11 @@ class AccountControlsInput(contract.Model):
     locked: bool | MISSING = MISSING
     lock_reason: str | MISSING | None = MISSING
     """1 to 500 characters on one line; null for none. It ends with the lock."""
-    storage_bytes: StorageBytes | MISSING | None = MISSING
+    storage_bytes: schemas.StorageBytes | MISSING | None = MISSING
     """The maximum size of the files of the account; null for no limit."""
-    download_bytes_per_month: StorageBytes | MISSING | None = MISSING
+    download_bytes_per_month: schemas.StorageBytes | MISSING | None = MISSING
     """The maximum of bytes that it may read in a month; null for no limit."""
-    download_objects_per_month: ObjectCount | MISSING | None = MISSING
+    download_objects_per_month: schemas.ObjectCount | MISSING | None = MISSING
     """The maximum of files that it may read in a month; null for no limit."""
     publishing: bool | MISSING = MISSING
     """Whether it may publish links, and the links that it has published open anything."""
@@ -83,7 +77,7 @@ class AccountControlsInput(contract.Model):
 class LimitUpdate(contract.Model):
     """A limit."""
 
-    storage_bytes: StorageBytes | None
+    storage_bytes: schemas.StorageBytes | None
     """The maximum size of the files of the account; null for no limit."""
 
 
@@ -242,7 +236,7 @@ def _schema(summary: AccountSummary) -> AccountSummarySchema:
         effective_state=decisions.effective_state,
         lock_reason=decisions.lock_reason,
         usage=usage_schema(summary.usage),
-        limit=LimitSchema(storage_bytes=decisions.storage.maximum),
+        limit=schemas.LimitSchema(storage_bytes=decisions.storage.maximum),
         controls=controls_schema(decisions.controls),
         created_at=contract.timestamp(account.created_at),
         last_active_at=None if active_at is None else contract.timestamp(active_at),

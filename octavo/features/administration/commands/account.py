@@ -18,15 +18,7 @@ from octavo.control.client import ControlFailed, NoServer, ask
 from octavo.control.serving import COMMAND_SECONDS
 from octavo.features.accounts.commands.recover import command as recover
 from octavo.features.accounts.rules.decisions import LONGEST_REASON
-from octavo.features.administration.account_commands import (
-    NAME,
-    AccountAction,
-    AccountCommand,
-    AccountCommandFailed,
-    AccountCommandResult,
-    AccountRecord,
-    run_beside,
-)
+from octavo.features.administration import account_commands as commands
 from octavo.settings import KernelSettings
 
 _ADDRESS = 36
@@ -52,10 +44,10 @@ command.add_command(recover)
 def list_accounts(context: click.Context, /, as_json: bool, **given: str | None) -> None:
     """Print the accounts. Raises `Failed`."""
     settings = read(context, given).settings
-    accounts: list[AccountRecord] = []
+    accounts: list[commands.AccountRecord] = []
     after: str | None = None
     while True:
-        page = _done(settings, AccountCommand(action="list", after=after))
+        page = _done(settings, commands.AccountCommand(action="list", after=after))
         accounts += page.accounts
         after = page.following
         if after is None:
@@ -125,7 +117,7 @@ def _confirm(account: str) -> None:
 
 
 def _changes(
-    action: AccountAction, summary: str, result: Callable[[AccountRecord], str]
+    action: commands.AccountAction, summary: str, result: Callable[[commands.AccountRecord], str]
 ) -> click.Command:
     """Return the command of a change that needs nothing but the account."""
 
@@ -138,7 +130,7 @@ def _changes(
     return click.command(action, cls=Command, help=summary)(change)
 
 
-def _unlocked(account: AccountRecord) -> str:
+def _unlocked(account: commands.AccountRecord) -> str:
     if account.controls_locked:
         return f"{account.address} is unlocked, but its controls still lock it"
     return f"{account.address} is unlocked"
@@ -171,16 +163,16 @@ for each in (
 def _one(
     context: click.Context,
     given: Mapping[str, str | None],
-    action: AccountAction,
+    action: commands.AccountAction,
     account: str,
     reason: str | None = None,
-) -> AccountRecord:
+) -> commands.AccountRecord:
     if not 0 < len(account) <= 320:
         raise Failed("name an account by its address or its id", exit_code=2)
     for name, value in (("account", account), ("reason", reason or "")):
         if not _is_unicode(value):
             raise Failed(f"the {name} is not text in UTF-8", exit_code=2)
-    asked = AccountCommand(action=action, account=account, reason=reason)
+    asked = commands.AccountCommand(action=action, account=account, reason=reason)
     [found] = _done(read(context, given).settings, asked).accounts
     return found
 
@@ -190,22 +182,24 @@ def _is_unicode(argument: str) -> bool:
     return not any("\ud800" <= one <= "\udfff" for one in argument)
 
 
-def _done(settings: KernelSettings, asked: AccountCommand) -> AccountCommandResult:
+def _done(
+    settings: KernelSettings, asked: commands.AccountCommand
+) -> commands.AccountCommandResult:
     try:
         text = ask(
             settings.data_dir,
-            NAME,
+            commands.NAME,
             asked.model_dump(exclude_none=True),
             patience=COMMAND_SECONDS + 5,
         )
-        result = AccountCommandResult.model_validate_json(text)
+        result = commands.AccountCommandResult.model_validate_json(text)
     except NoServer:
         try:
             # It loads all features.
             from octavo.service.features import LISTENERS
 
-            result = trio.run(partial(run_beside, settings, LISTENERS, asked))
-        except AccountCommandFailed as error:
+            result = trio.run(partial(commands.run_beside, settings, LISTENERS, asked))
+        except commands.AccountCommandFailed as error:
             raise Failed(str(error)) from None
     except ControlFailed as error:
         raise Failed(str(error)) from None
@@ -214,7 +208,7 @@ def _done(settings: KernelSettings, asked: AccountCommand) -> AccountCommandResu
     return result
 
 
-def table(accounts: list[AccountRecord]) -> list[str]:
+def table(accounts: list[commands.AccountRecord]) -> list[str]:
     """Return the lines of a list, of at most 80 columns."""
     rows = [("ADDRESS", "ROLE", "STATE", "STORAGE", "LAST USED")]
     rows += [
@@ -231,7 +225,7 @@ def table(accounts: list[AccountRecord]) -> list[str]:
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
-def details(account: AccountRecord) -> list[str]:
+def details(account: commands.AccountRecord) -> list[str]:
     """Return the lines that describe an account."""
     limit = account.storage_limit
     used = size_text(account.storage_used)
@@ -259,7 +253,7 @@ def _day(milliseconds: int) -> str:
     return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d")
 
 
-def for_programs(account: AccountRecord) -> dict[str, object]:
+def for_programs(account: commands.AccountRecord) -> dict[str, object]:
     """Return the members of an account, named as those of the API are."""
     return {to_camel(name): value for name, value in account.model_dump().items()}
 

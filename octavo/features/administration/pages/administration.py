@@ -9,11 +9,7 @@ from urllib.parse import urlencode
 from octavo_rules.problems import NotFound, Problem
 from quart import Response
 
-from octavo.features.administration.api.administration import (
-    AccountList,
-    AccountSummarySchema,
-    AuditList,
-)
+from octavo.features.administration.api import administration as accounts
 from octavo.features.administration.api.installation import InstallationSchema
 from octavo.features.members.api.invitations import InvitationCreated, InvitationList
 from octavo.http import contract
@@ -65,7 +61,9 @@ def add_administration_pages(site: PageRegistry, usage: ReadUsage) -> None:
     @site.page(_ACCOUNTS, only)
     async def show_accounts(visitor: Visitor) -> Response:
         text = visitor.query.get("text", "").replace("\0", "")[:_LONGEST_TEXT]
-        page = await visitor.api.get(AccountList, "/api/accounts", **visitor.page, text=text)
+        page = await visitor.api.get(
+            accounts.AccountList, "/api/accounts", **visitor.page, text=text
+        )
         return await show("administration/accounts.html", page=page, text=text)
 
     @site.page(f"{_ACCOUNTS}/<uuid:account_id>", only)
@@ -180,8 +178,8 @@ def add_administration_pages(site: PageRegistry, usage: ReadUsage) -> None:
         return redirect(_INSTALLATION, "installation-changed")
 
 
-async def _read(visitor: Visitor, account_id: str) -> AccountSummarySchema:
-    return await visitor.api.get(AccountSummarySchema, f"/api/accounts/{account_id}")
+async def _read(visitor: Visitor, account_id: str) -> accounts.AccountSummarySchema:
+    return await visitor.api.get(accounts.AccountSummarySchema, f"/api/accounts/{account_id}")
 
 
 async def _account(
@@ -205,7 +203,7 @@ async def _changed(
 ) -> Response:
     path = f"/api/accounts/{account_id}"
     try:
-        await visitor.api.send(AccountSummarySchema, "PATCH", path, body)
+        await visitor.api.send(accounts.AccountSummarySchema, "PATCH", path, body)
     except NotFound:
         raise
     except Problem as problem:
@@ -278,7 +276,7 @@ def add_audit_page(site: PageRegistry) -> None:
         chosen = {name: visitor.query[name] for name in _FILTERS if visitor.query.get(name)}
         if chosen.get("kind", KINDS[0]) not in KINDS:
             del chosen["kind"]
-        page = await visitor.api.get(AuditList, "/api/audit", **visitor.page, **chosen)
+        page = await visitor.api.get(accounts.AuditList, "/api/audit", **visitor.page, **chosen)
         return await show(
             "administration/audit.html",
             page=page,
@@ -290,14 +288,16 @@ def add_audit_page(site: PageRegistry) -> None:
         )
 
 
-async def _names(visitor: Visitor, page: AuditList, chosen: str | None) -> dict[str, str]:
+async def _names(visitor: Visitor, page: accounts.AuditList, chosen: str | None) -> dict[str, str]:
     """Return the display names of the accounts in a page of the audit, and of ``chosen``, by id."""
     mentioned = {each.actor for each in page.items} | {each.subject for each in page.items}
     mentioned.add(chosen)
     names: dict[str, str] = {}
     for account_id in mentioned - {None, *SERVICES}:
         try:
-            found = await visitor.api.get(AccountSummarySchema, f"/api/accounts/{account_id}")
+            found = await visitor.api.get(
+                accounts.AccountSummarySchema, f"/api/accounts/{account_id}"
+            )
         except NotFound:
             # The id of a session, a key or an invitation, or of a removed account.
             continue

@@ -7,22 +7,11 @@ from typing import NamedTuple
 
 from octavo_rules.identity import AccountId, WorkspaceId
 
-from octavo.features.accounts.rules.refusal import (
-    AddressTaken,
-    InvitationMissing,
-    InvitationUnusable,
-    TooManyInvitations,
-)
+from octavo.features.accounts.rules import refusal
 from octavo.features.accounts.rules.session import Session
 from octavo.features.accounts.sql import accounts, sessions
-from octavo.features.members.rules import (
-    MAX_OPEN,
-    MAX_OPEN_OF_WORKSPACE,
-    Invitation,
-    InvitationId,
-    Prerequisites,
-    RegistrationPolicy,
-)
+from octavo.features.members import rules
+from octavo.features.members.rules import Invitation, InvitationId
 from octavo.features.members.sql import members
 from octavo.model.access.account import Account, AccountGone, Address
 from octavo.model.workspace import AlreadyMember, Role
@@ -77,9 +66,9 @@ async def _require_room(
 ) -> None:
     """Raise `TooManyInvitations` if no other invitation may be open."""
     if workspace_id is None:
-        maximum, where, given = MAX_OPEN, "IS NULL", []
+        maximum, where, given = rules.MAX_OPEN, "IS NULL", []
     else:
-        maximum, where, given = MAX_OPEN_OF_WORKSPACE, "= $2::uuid", [workspace_id]
+        maximum, where, given = rules.MAX_OPEN_OF_WORKSPACE, "= $2::uuid", [workspace_id]
     row = await transaction.fetch_one(
         "SELECT COUNT(*) FROM invitations WHERE used_at IS NULL AND revoked_at IS NULL"
         f" AND expires_at > $1 AND workspace_id {where}",
@@ -87,7 +76,7 @@ async def _require_room(
         *given,
     )
     if row is not None and row[0] >= maximum:
-        raise TooManyInvitations(maximum)
+        raise refusal.TooManyInvitations(maximum)
 
 
 def by_digest(digest: bytes) -> Script[Invitation | None]:
@@ -149,7 +138,7 @@ def revoke(invitation_id: InvitationId, workspace_id: WorkspaceId | None, now: i
             f"SELECT 1 FROM invitations WHERE id = $1::uuid{where}", invitation_id, *given
         )
         if found is None:
-            raise InvitationMissing
+            raise refusal.InvitationMissing
         revoked = await transaction.execute(
             "UPDATE invitations SET revoked_at = $2"
             " WHERE id = $1::uuid AND used_at IS NULL AND revoked_at IS NULL",
@@ -176,7 +165,7 @@ def use(
         found = await _used(transaction, digest, account.address, now)
         made = replace(account, role=found.role)
         if not await accounts.insert(transaction, made, encoded, proven=found.proves_address):
-            raise AddressTaken
+            raise refusal.AddressTaken
         await sessions.insert(transaction, session, token)
         await _join(transaction, found, account.account_id, now)
         # Those of other starts of the server: there is only one first administrator.
@@ -200,7 +189,7 @@ def accept(digest: bytes, account_id: AccountId, address: Address, now: int) -> 
     async def accept_invitation(transaction: Transaction) -> Joined:
         found = await _used(transaction, digest, address, now)
         if found.workspace_id is None or found.workspace_role is None:
-            raise InvitationUnusable
+            raise refusal.InvitationUnusable
         decisions = await accounts.decisions_of(transaction, account_id)
         if decisions is None or decisions.effective_state != "enabled":
             raise AccountGone
@@ -221,14 +210,14 @@ async def _used(transaction: Transaction, digest: bytes, address: Address, now: 
     """Mark an invitation as used, and return it. Raises `InvitationUnusable`."""
     found = await by_digest(digest)(transaction)
     if found is None or not found.admits(address, now) or not await _is_granted(transaction, found):
-        raise InvitationUnusable
+        raise refusal.InvitationUnusable
     used = await transaction.execute(
         "UPDATE invitations SET used_at = $2 WHERE id = $1::uuid AND used_at IS NULL",
         found.invitation_id,
         now,
     )
     if used != 1:
-        raise InvitationUnusable
+        raise refusal.InvitationUnusable
     return found
 
 
@@ -262,13 +251,13 @@ def _invitation(row: Row) -> Invitation:
     )
 
 
-async def chosen_policy(transaction: Transaction) -> RegistrationPolicy:
+async def chosen_policy(transaction: Transaction) -> rules.RegistrationPolicy:
     """Return the registration policy that administrators chose."""
     row = await transaction.fetch_one("SELECT registration_policy FROM installation")
     return "open" if row is not None and row[0] == "open" else "invitation"
 
 
-def choose_policy(policy: RegistrationPolicy, actor: AccountId) -> Script[None]:
+def choose_policy(policy: rules.RegistrationPolicy, actor: AccountId) -> Script[None]:
     """Change the registration policy for an administrator. Raises `NotAdministrator`."""
 
     async def replace_policy(transaction: Transaction) -> None:
@@ -279,7 +268,11 @@ def choose_policy(policy: RegistrationPolicy, actor: AccountId) -> Script[None]:
 
 
 def register_openly(
-    prerequisites: Prerequisites, account: Account, encoded: str, session: Session, token: bytes
+    prerequisites: rules.Prerequisites,
+    account: Account,
+    encoded: str,
+    session: Session,
+    token: bytes,
 ) -> Script[None]:
     """Create an account without an invitation, with its first session.
 
@@ -289,9 +282,9 @@ def register_openly(
 
     async def insert_account(transaction: Transaction) -> None:
         if prerequisites.effective(await chosen_policy(transaction)) != "open":
-            raise InvitationUnusable
+            raise refusal.InvitationUnusable
         if not await accounts.insert(transaction, account, encoded, proven=False):
-            raise AddressTaken
+            raise refusal.AddressTaken
         await sessions.insert(transaction, session, token)
 
     return insert_account

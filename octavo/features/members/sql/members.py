@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from octavo_rules.identity import AccountId, WorkspaceId
 
-from octavo.model.workspace import (
-    LastOwner,
-    MemberMissing,
-    Role,
-    RoleInsufficient,
-    WorkspaceMember,
-    WorkspaceMissing,
-    counts_as_owner,
-    grants,
-    may_change_role,
-)
+from octavo.model import workspace
+from octavo.model.workspace import Role, WorkspaceMember
 from octavo.store.queries.process_notices import notify_access
 from octavo.store.queries.workspaces import role_in
 from octavo.store.transaction import Row, Script, Transaction
@@ -91,7 +82,7 @@ def change(
             account_id,
             role,
         )
-        if not grants(role, "manage"):
+        if not workspace.grants(role, "manage"):
             await _revoke_invitations(transaction, workspace_id, account_id, now)
         await notify_access(transaction, account_id)
         return await _one(transaction, workspace_id, account_id)
@@ -150,9 +141,9 @@ async def require(
     """
     role = await role_in(transaction, workspace_id, actor)
     if role is None:
-        raise WorkspaceMissing
-    if not may_change_role(role, present, wanted):
-        raise RoleInsufficient(role)
+        raise workspace.WorkspaceMissing
+    if not workspace.may_change_role(role, present, wanted):
+        raise workspace.RoleInsufficient(role)
 
 
 async def _require_another_owner(
@@ -169,8 +160,8 @@ async def _require_another_owner(
         workspace_id,
         member.account_id,
     )
-    if not any(counts_as_owner(role, state) for role, state in others):
-        raise LastOwner
+    if not any(workspace.counts_as_owner(role, state) for role, state in others):
+        raise workspace.LastOwner
 
 
 async def _one(
@@ -180,7 +171,7 @@ async def _one(
         f"{_SELECT} AND members.account_id = $2::uuid", workspace_id, account_id
     )
     if row is None:
-        raise MemberMissing
+        raise workspace.MemberMissing
     return _member(row)
 
 

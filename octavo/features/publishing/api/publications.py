@@ -11,20 +11,8 @@ from octavo.access.attempts import GRANTS
 from octavo.access.ports import Clock, milliseconds
 from octavo.access.workspaces import Access
 from octavo.features.accounts.rules.password import LONGEST as LONGEST_PASSWORD
+from octavo.features.publishing import rules
 from octavo.features.publishing.links import PublishedLinks
-from octavo.features.publishing.rules import (
-    LONGEST_LABEL,
-    MAX_OPENINGS,
-    SHORTEST_PASSWORD,
-    LinkState,
-    LinkTarget,
-    ListedLink,
-    Obstacle,
-    PublicationId,
-    TargetKind,
-    TooManyLinks,
-    password_fault,
-)
 from octavo.http import contract
 from octavo.http.callers import caller_of
 from octavo.http.file_schemas import FolderPath, WorkspacePath
@@ -35,7 +23,7 @@ from octavo.model.refusal import InvalidPath
 _LONGEST_BODY = 16_384
 _LinkPassword = Annotated[
     str,
-    Field(json_schema_extra={"minLength": SHORTEST_PASSWORD, "maxLength": LONGEST_PASSWORD}),
+    Field(json_schema_extra={"minLength": rules.SHORTEST_PASSWORD, "maxLength": LONGEST_PASSWORD}),
 ]
 
 
@@ -65,16 +53,16 @@ class CreatePublishedLinkInput(contract.Model):
     """When it ends; null for never."""
     password: _LinkPassword | None = Field(default=None, repr=False)
     """Readers have to give it; null for none."""
-    label: Annotated[str, Field(json_schema_extra={"maxLength": LONGEST_LABEL})] | None = None
+    label: Annotated[str, Field(json_schema_extra={"maxLength": rules.LONGEST_LABEL})] | None = None
     """Shown to readers above the title, such as a name; null for none."""
-    openings: Annotated[int, Field(ge=1, le=MAX_OPENINGS), contract.WHOLE] | None = None
+    openings: Annotated[int, Field(ge=1, le=rules.MAX_OPENINGS), contract.WHOLE] | None = None
     """How often readers can open it; null for any number."""
 
 
 class PublishedTarget(contract.Model):
     """What a link opens."""
 
-    kind: TargetKind
+    kind: rules.TargetKind
     file_id: contract.Identifier | None
     """The note; null for a folder."""
     path: str
@@ -93,9 +81,9 @@ class PublishedLinkSchema(contract.Model):
     has_password: bool
     openings: int | None
     """How often readers can open it; null for any number. How often they did is not shown."""
-    state: LinkState
+    state: rules.LinkState
     """A link is `taken_down` by an administrator of the installation, for good."""
-    obstacle: Obstacle | None
+    obstacle: rules.Obstacle | None
     """Why a live link opens nothing at present: `no_note` if its note was deleted or its folder has
     none, `creator` if the account that created it may not publish; null otherwise.
     """
@@ -120,7 +108,7 @@ class PublishedLinkList(contract.ListPage[PublishedLinkSchema]):
 class PublicationPath(WorkspacePath):
     """One link."""
 
-    publication_id: Annotated[PublicationId, contract.IN_PATH]
+    publication_id: Annotated[rules.PublicationId, contract.IN_PATH]
 
 
 class PublicationOperations:
@@ -154,7 +142,7 @@ class PublicationOperations:
         "folder that has no others. A workspace may have 200 live links, unless the settings of "
         "the installation say otherwise.",
         status=201,
-        problems=(NotFound, TooManyLinks, InvalidPath),
+        problems=(NotFound, rules.TooManyLinks, InvalidPath),
         body=contract.json_body(CreatePublishedLinkInput, limit=_LONGEST_BODY),
         rate=GRANTS,
     )
@@ -176,7 +164,7 @@ class PublicationOperations:
             expires_at=expires_at,
         )
         address = f"{self._public_url}/published/{quote(token, safe='')}"
-        schema = self._schema(ListedLink(link, None))
+        schema = self._schema(rules.ListedLink(link, None))
         return PublishedLinkCreated(**dict(schema), token=token, address=address)
 
     @contract.operation(
@@ -232,10 +220,10 @@ class PublicationOperations:
         label: str | None = None
         if body.label is not None:
             try:
-                label = parse_label(body.label, LONGEST_LABEL)
+                label = parse_label(body.label, rules.LONGEST_LABEL)
             except ValueError as error:
                 errors.append(("/label", str(error)))
-        if body.password is not None and (fault := password_fault(body.password)):
+        if body.password is not None and (fault := rules.password_fault(body.password)):
             errors.append(("/password", fault))
         expires = None if body.expires_at is None else contract.milliseconds_of(body.expires_at)
         if expires is not None and expires <= milliseconds(self._now()):
@@ -244,7 +232,7 @@ class PublicationOperations:
             raise InvalidRequest(errors=errors)
         return label, expires
 
-    def _schema(self, listed: ListedLink) -> PublishedLinkSchema:
+    def _schema(self, listed: rules.ListedLink) -> PublishedLinkSchema:
         link, obstacle = listed
         target = link.target
         state = link.state_at(milliseconds(self._now()))
@@ -262,10 +250,10 @@ class PublicationOperations:
         )
 
 
-def _target(given: NoteTargetInput | FolderTargetInput) -> LinkTarget:
+def _target(given: NoteTargetInput | FolderTargetInput) -> rules.LinkTarget:
     if isinstance(given, NoteTargetInput):
-        return LinkTarget("note", FileId(given.file_id), "")
+        return rules.LinkTarget("note", FileId(given.file_id), "")
     path = given.path.strip("/")
     if path:
         check_path(path, kept=path)
-    return LinkTarget("folder", None, path)
+    return rules.LinkTarget("folder", None, path)

@@ -16,13 +16,9 @@ from quart import Response
 from octavo.access.ports import Clock
 from octavo.features.administration.pages.administration import PLACE
 from octavo.features.members.api.members import MemberList
+from octavo.features.publishing.api import publications
 from octavo.features.publishing.api.link_reports import LinkReportList, LinkReportSchema
-from octavo.features.publishing.api.publications import (
-    PublishedLinkCreated,
-    PublishedLinkList,
-    PublishedLinkSchema,
-    PublishedTarget,
-)
+from octavo.features.publishing.api.publications import PublishedLinkSchema, PublishedTarget
 from octavo.features.publishing.rules import LONGEST_LABEL, MAX_OPENINGS, REASONS, SHORTEST_PASSWORD
 from octavo.http import contract
 from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor
@@ -184,7 +180,9 @@ def add_publication_pages(site: PageRegistry, now: Clock) -> None:
     @site.page(_RULE)
     async def show_links(visitor: Visitor, workspace_id: str) -> Response:
         workspace = await _managed(visitor, workspace_id)
-        page = await visitor.api.get(PublishedLinkList, _api(workspace_id), **visitor.page)
+        page = await visitor.api.get(
+            publications.PublishedLinkList, _api(workspace_id), **visitor.page
+        )
         return await show(
             "publishing/links.html",
             workspace=workspace,
@@ -209,7 +207,9 @@ def add_publication_pages(site: PageRegistry, now: Clock) -> None:
                 return await _form(
                     visitor, workspace, FormErrors(400, "", _asked_again(visitor, faults))
                 )
-            link = await visitor.api.send(PublishedLinkCreated, "POST", _api(workspace_id), body)
+            link = await visitor.api.send(
+                publications.PublishedLinkCreated, "POST", _api(workspace_id), body
+            )
         except Problem as problem:
             trouble = form_errors_of(problem, _NAMES)
             if problem.code in _OF_THE_PATH:
@@ -275,7 +275,7 @@ async def _link(
     after: str | None = None
     while True:
         page = await visitor.api.get(
-            PublishedLinkList, _api(workspace_id), limit=_EVERY, after=after
+            publications.PublishedLinkList, _api(workspace_id), limit=_EVERY, after=after
         )
         for each in page.items:
             if each.id == publication_id:

@@ -9,16 +9,9 @@ from babel.dates import format_date
 from markupsafe import Markup, escape
 
 from octavo.features.legal.rules import LegalDocuments
+from octavo.features.publishing import views
 from octavo.features.publishing.pages.outline import outline_of
 from octavo.features.publishing.rules import LONGEST_NOTE, REASONS
-from octavo.features.publishing.views import (
-    FolderEntry,
-    FolderView,
-    NoteEntry,
-    NoteView,
-    PublishedPages,
-    folder_anchor,
-)
 from octavo.http.pages.frame import for_everybody, forget_pages
 from octavo.http.pages.static_files import page_files
 from octavo.templates import loader_of
@@ -37,7 +30,7 @@ _FRAMES = (
 """The templates that those of the pages extend and import."""
 
 
-def published_pages(public_url: str, legal: LegalDocuments) -> PublishedPages:
+def published_pages(public_url: str, legal: LegalDocuments) -> views.PublishedPages:
     """Return the pages of the installation at ``public_url``, a URL without a trailing slash.
 
     Each page is a pure function of its view, and links to the documents ``legal``. Everything that
@@ -66,7 +59,7 @@ class _RenderedPages:
             environment.get_template(each)
         _day(0)
 
-    def note(self, view: NoteView) -> str:
+    def note(self, view: views.NoteView) -> str:
         """Return the page of a note."""
         return self._note.render(
             note=view,
@@ -83,7 +76,7 @@ class _RenderedPages:
             report=view.report,
         )
 
-    def folder(self, view: FolderView) -> str:
+    def folder(self, view: views.FolderView) -> str:
         """Return the page that lists the notes of a folder link."""
         return self._folder.render(
             sections=list(_sections(view.folder)),
@@ -122,19 +115,19 @@ class _Section(NamedTuple):
 
     names: Sequence[str]
     anchors: Sequence[str]
-    notes: Sequence[NoteEntry]
+    notes: Sequence[views.NoteEntry]
 
 
-def _sections(folder: FolderEntry) -> Iterator[_Section]:
+def _sections(folder: views.FolderEntry) -> Iterator[_Section]:
     """Yield the folders that have notes of their own, each before those within it.
 
     The names of the first, the published folder itself, are empty.
     """
-    waiting: list[tuple[tuple[str, ...], FolderEntry]] = [((), folder)]
+    waiting: list[tuple[tuple[str, ...], views.FolderEntry]] = [((), folder)]
     anchors: list[str] = []
     while waiting:
         names, entry = waiting.pop()
-        anchors.append(folder_anchor(names))
+        anchors.append(views.folder_anchor(names))
         if entry.notes:
             shown = names if len(names) <= _MOST_NAMES else ("…", *names[-_MOST_NAMES:])
             yield _Section(shown, anchors, entry.notes)

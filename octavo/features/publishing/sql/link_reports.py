@@ -10,13 +10,8 @@ from octavo_rules.identity import AccountId, WorkspaceId
 from octavo.features.accounts.sql.accounts import require_administrator
 from octavo.features.mail import sql as outbox
 from octavo.features.mail.rules import MailKind, queued
-from octavo.features.publishing.rules import (
-    LinkReport,
-    PublicationId,
-    Reason,
-    ReportId,
-    ReportMissing,
-)
+from octavo.features.publishing import rules
+from octavo.features.publishing.rules import PublicationId, ReportId
 from octavo.store.identifiers import LAST
 from octavo.store.transaction import Row, Script, Transaction, Value
 
@@ -77,7 +72,7 @@ def submit(
     token: bytes,
     address: bytes,
     *,
-    reason: Reason,
+    reason: rules.Reason,
     note: str | None,
     now: int,
     new_mail_id: NewMailId | None,
@@ -102,16 +97,16 @@ def submit(
     return insert_report
 
 
-def list_of(actor: AccountId, before: str | None, limit: int) -> Script[list[LinkReport]]:
+def list_of(actor: AccountId, before: str | None, limit: int) -> Script[list[rules.LinkReport]]:
     """Return open reports for an administrator, the newest first, at most ``limit``.
 
     With ``before``, return those that follow the report of that id. Raises `NotAdministrator`.
     """
 
-    async def read_reports(transaction: Transaction) -> list[LinkReport]:
+    async def read_reports(transaction: Transaction) -> list[rules.LinkReport]:
         await require_administrator(transaction, actor)
         rows = await transaction.fetch_all(_LIST, LAST if before is None else before, limit)
-        return [LinkReport(*row) for row in rows]
+        return [rules.LinkReport(*row) for row in rows]
 
     return read_reports
 
@@ -174,5 +169,5 @@ async def _notify(
 async def _link_of(transaction: Transaction, report_id: ReportId) -> Row:
     row = await transaction.fetch_one(_LINK, report_id)
     if row is None:
-        raise ReportMissing
+        raise rules.ReportMissing
     return row

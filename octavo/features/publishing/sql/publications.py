@@ -8,17 +8,8 @@ from octavo_rules.identity import AccountId, Cursor, FileId, WorkspaceId
 
 from octavo.features.accounts.sql.accounts import decisions_of
 from octavo.features.members.sql import members
-from octavo.features.publishing.rules import (
-    LinkMissing,
-    LinkTarget,
-    ListedLink,
-    PublicationId,
-    PublishedLink,
-    PublishedTargetMissing,
-    PublishingRefused,
-    TooManyLinks,
-    lets_read,
-)
+from octavo.features.publishing import rules
+from octavo.features.publishing.rules import LinkTarget, ListedLink, PublishedLink
 from octavo.model.access.account import State
 from octavo.model.files.path import range_below
 from octavo.store.identifiers import LAST
@@ -122,7 +113,7 @@ def create(
         await members.require(transaction, workspace_id, actor, None, None)
         decisions = await decisions_of(transaction, actor)
         if decisions is None or not decisions.controls.publishing:
-            raise PublishingRefused
+            raise rules.PublishingRefused
         path = await _path_of(transaction, workspace_id, target)
         row = await transaction.fetch_one(
             f"SELECT COUNT(*) FROM publications WHERE workspace_id = $1::uuid AND {_LIVE}",
@@ -130,7 +121,7 @@ def create(
             now,
         )
         if row is not None and row[0] >= maximum:
-            raise TooManyLinks(maximum)
+            raise rules.TooManyLinks(maximum)
         await transaction.execute(
             _INSERT,
             link.publication_id,
@@ -155,7 +146,7 @@ async def _path_of(transaction: Transaction, workspace_id: WorkspaceId, target: 
     if target.kind == "note":
         row = await transaction.fetch_one(_NOTE, workspace_id, target.file_id)
         if row is None:
-            raise PublishedTargetMissing("There is no note with this fileId.")
+            raise rules.PublishedTargetMissing("There is no note with this fileId.")
         path: str = row[0]
         return path
     start, end = range_below(target.path)
@@ -167,7 +158,7 @@ async def _path_of(transaction: Transaction, workspace_id: WorkspaceId, target: 
         end,
     )
     if row is None:
-        raise PublishedTargetMissing("There is no note below this folder.")
+        raise rules.PublishedTargetMissing("There is no note below this folder.")
     return target.path
 
 
@@ -199,11 +190,11 @@ def _listed(row: Row) -> ListedLink:
 
 def _creator_lets_read(link: PublishedLink, state: State, publishing: int) -> bool:
     # Without a creator, who was removed, the link is the workspace's.
-    return link.created_by is None or lets_read(state, publishing=publishing == 1)
+    return link.created_by is None or rules.lets_read(state, publishing=publishing == 1)
 
 
 def revoke(
-    workspace_id: WorkspaceId, publication_id: PublicationId, actor: AccountId, now: int
+    workspace_id: WorkspaceId, publication_id: rules.PublicationId, actor: AccountId, now: int
 ) -> Script[bool]:
     """Revoke a link for a member who manages the workspace; return whether it was live before.
 
@@ -218,7 +209,7 @@ def revoke(
             workspace_id,
         )
         if found is None:
-            raise LinkMissing
+            raise rules.LinkMissing
         revoked = await transaction.execute(
             "UPDATE publications SET revoked_at = $2"
             " WHERE id = $1::uuid AND revoked_at IS NULL AND taken_down_at IS NULL",
