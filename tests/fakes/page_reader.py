@@ -17,16 +17,17 @@ from quart_trio import QuartTrio
 
 from octavo.access.ports import Clock
 from octavo.features.accounts import pages as accounts
-from octavo.features.administration import pages as administration
+from octavo.features.administration.pages import administration
 from octavo.features.history.pages import add_program_pages
 from octavo.features.legal.pages import add_consent_page
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
-from octavo.features.members import pages as members
+from octavo.features.members.pages import members
+from octavo.features.members.pages.register import add_register_pages
 from octavo.features.members.rules import Prerequisites
 from octavo.features.notes.pages import add_note_pages
 from octavo.features.notes.pages.frame import NotePages
 from octavo.features.oauth.pages import add_connection_pages
-from octavo.features.publishing import pages as publishing
+from octavo.features.publishing.pages import publications
 from octavo.http.contract.openapi import openapi_document
 from octavo.http.pages.forms import FormStamps
 from octavo.kernel import AddPages
@@ -380,13 +381,16 @@ class Installation:
         yield lambda site: accounts.add_pages(
             site, identity.password_reset.opens, self._usage, portal, now
         )
-        yield lambda site: members.add_pages(
+        yield lambda site: add_register_pages(
             site, registration.opens, registration.invited_into, identity.legal
         )
+        yield members.add_workspace_pages
+        yield members.add_member_pages
         yield add_consent_page
         yield lambda site: administration.add_pages(site, self._usage)
         yield lambda site: add_program_pages(site, now)
-        yield lambda site: publishing.add_pages(site, now)
+        yield lambda site: publications.add_publication_pages(site, now)
+        yield publications.add_report_pages
         if mcp:
             yield add_connection_pages
         notes = self.users.publishing.member_notes

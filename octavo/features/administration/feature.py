@@ -58,7 +58,7 @@ def administration_feature(
         return result.model_dump_json()
 
     def pages(site: "PageRegistry") -> None:
-        from octavo.features.administration.pages import add_pages
+        from octavo.features.administration.pages.administration import add_pages
 
         add_pages(site, usage.meter.installation_usage)
 

@@ -86,9 +86,12 @@ def members_feature(
     )
 
     def pages(site: "PageRegistry") -> None:
-        from octavo.features.members.pages import add_pages
+        from octavo.features.members.pages.members import add_member_pages, add_workspace_pages
+        from octavo.features.members.pages.register import add_register_pages
 
-        add_pages(site, registration.opens, registration.invited_into, legal.documents)
+        add_register_pages(site, registration.opens, registration.invited_into, legal.documents)
+        add_workspace_pages(site)
+        add_member_pages(site)
 
     origin = settings.public_url
     operations = [

@@ -114,9 +114,10 @@ def publishing_feature(
     )
 
     def pages(site: "PageRegistry") -> None:
-        from octavo.features.publishing.pages import add_pages
+        from octavo.features.publishing.pages import publications
 
-        add_pages(site, now)
+        publications.add_publication_pages(site, now)
+        publications.add_report_pages(site)
 
     parts = Parts(
         operations=[

@@ -12,20 +12,7 @@ from octavo.model.access.token import digest_of
 from octavo.store import Store
 
 # In place of a link that is not there: its ticket is verified all the same.
-_DECOY = PublishedLink(
-    PublicationId(""),
-    WorkspaceId(""),
-    LinkTarget("folder", None, ""),
-    None,
-    None,
-    None,
-    0,
-    0,
-    None,
-    None,
-    None,
-    None,
-)
+_DECOY = PublishedLink(PublicationId(""), WorkspaceId(""), LinkTarget("folder", None, ""))
 
 
 class LinkAccess:

@@ -72,12 +72,9 @@ class PublishedLinks:
             label,
             encoded,
             openings,
-            0,
-            now,
-            expires_at,
-            None,
-            None,
-            actor,
+            created_at=now,
+            expires_at=expires_at,
+            created_by=actor,
         )
         token = link_token(self._new_token())
         entry = self._audit.entry(

@@ -1,13 +1,12 @@
 """Read through published links: pages, images, and opening what is closed by a password.
 
-Whatever a link does not open, or not yet, reads alike: `PublishedReading` returns `CLOSED`, and
-nobody learns whether it ever existed, ended, was taken down, needs a password, or is over a limit.
+Readers get the same response for everything that a link does not open: they can't tell whether the
+link never existed, has ended, was taken down, needs a password, or is over a limit.
 """
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from enum import Enum
-from typing import Final, Literal, NamedTuple
+from typing import NamedTuple
 
 import trio
 from octavo_rules.identity import FileId, RevisionId
@@ -124,16 +123,6 @@ class ShownImages:
 
 ROUTE = "published-link"
 """The rate class of attempts to open links."""
-
-
-class ClosedLink(Enum):
-    """The type of `CLOSED`."""
-
-    CLOSED = "closed"
-
-
-CLOSED: Final = ClosedLink.CLOSED
-"""The link opens nothing, or nothing yet."""
 
 
 class PublishedImage(NamedTuple):
@@ -259,8 +248,8 @@ class PublishedReading:
         revision_id: RevisionId,
         note: str | None,
         ticket: str | None,
-    ) -> PublishedImage | Literal[ClosedLink.CLOSED]:
-        """Return an image that a note of the link shows at present, or `CLOSED`.
+    ) -> PublishedImage | None:
+        """Return an image that a note of the link shows at present; None if it shows none.
 
         ``note`` is the id of the note; None for any note of the link. Raises also as
         `octavo.features.images.thumbnails.Thumbnails.get`, but for `BlobMissing`.
@@ -268,21 +257,21 @@ class PublishedReading:
         admitted = await self._access.admitted(token, ticket)
         found = None if admitted is None else await self._access.mapped(admitted, token)
         if found is None:
-            return CLOSED
+            return None
         link, site = found
         image = site.image(file_id)
         if image is None or image.revision_id != revision_id:
-            return CLOSED
+            return None
         if not await self._images.proves(link, site, image, note):
-            return CLOSED
+            return None
         workspace_id = link.link.workspace_id
         content = await self._store.read(content_of(workspace_id, file_id, revision_id))
         if content is None or content.blob is None:
-            return CLOSED
+            return None
         try:
             return PublishedImage(link, content.revision, await self._cleaned(content.blob))
         except BlobMissing:
-            return CLOSED
+            return None
 
     async def closed(self, token: str) -> bytes:
         """Return the page of every link that opens nothing, or nothing yet."""

@@ -151,15 +151,15 @@ class PublishedLink:
     publication_id: PublicationId
     workspace_id: WorkspaceId
     target: LinkTarget
-    label: str | None
-    password: str | None
-    openings: int | None
-    opened: int
-    created_at: int
-    expires_at: int | None
-    revoked_at: int | None
-    taken_down_at: int | None
-    created_by: AccountId | None
+    label: str | None = None
+    password: str | None = None
+    openings: int | None = None
+    opened: int = 0
+    created_at: int = 0
+    expires_at: int | None = None
+    revoked_at: int | None = None
+    taken_down_at: int | None = None
+    created_by: AccountId | None = None
 
     @property
     def needs_ticket(self) -> bool:

@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 import trio
 from antechamber.asgi import Event, Receive, Scope
 from octavo_rules.problems import Header
+from octavo_rules.schema_base import ListPage
 from pydantic_core import to_json
 
 from octavo.http.contract.call import Principal, Reply
@@ -19,6 +20,7 @@ from octavo.http.contract.slices import encoded_in_slices
 _PIECE = 256 * 1024
 
 M = TypeVar("M")
+T = TypeVar("T")
 
 Perform = Callable[[Scope, Receive, str], Awaitable[object]]
 """Performs the operation that a scope requests, as `Application.perform` does."""
@@ -65,6 +67,17 @@ class Api:
         """
         given = {name: value for name, value in query.items() if value is not None}
         return typed(kind, (await self.call("GET", path, query=given)).result)
+
+    async def every(self, kind: type[ListPage[T]], path: str) -> list[T]:
+        """Return every item of a list, however many pages of type ``kind`` it has."""
+        items: list[T] = []
+        after: str | None = None
+        while True:
+            page = await self.get(kind, path, limit="500", after=after)
+            items += page.items
+            if page.next is None:
+                return items
+            after = page.next
 
     async def send(
         self, kind: type[M], method: str, path: str, body: Mapping[str, object] | None = None

@@ -21,12 +21,7 @@ async def workspace_of(visitor: Visitor, workspace_id: str) -> Workspace:
 
 async def listed_workspace(visitor: Visitor, workspace_id: str) -> Workspace:
     """Return a workspace of the visitor from the list, which a locked account can read, too."""
-    after: str | None = None
-    while True:
-        page = await visitor.api.get(WorkspaceList, LIST, limit="500", after=after)
-        for each in page.items:
-            if each.id == workspace_id:
-                return each
-        if page.next is None:
-            raise NotFound
-        after = page.next
+    for workspace in await visitor.api.every(WorkspaceList, LIST):
+        if workspace.id == workspace_id:
+            return workspace
+    raise NotFound

@@ -13,15 +13,7 @@ LINK = PublishedLink(
     PublicationId("019caf07-2b11-7d42-8e6f-35c9a0d1b784"),
     WorkspaceId("019caf07-2b11-7d42-8e6f-35c9a0d1b785"),
     LinkTarget("folder", None, "tea"),
-    None,
-    "a hash",
-    None,
-    0,
-    0,
-    None,
-    None,
-    None,
-    None,
+    password="a hash",
 )
 SECRET = b"s" * 32
 TICKET = sign_ticket(LINK, 7, SECRET, 1000)

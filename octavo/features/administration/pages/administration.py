@@ -32,6 +32,7 @@ _MEGABYTE = 1_000_000
 _REVISION = re.compile("[0-9]{1,15}")
 _NUMBER = re.compile("[0-9]{1,15}")
 _LONGEST_TEXT = 254
+_FILTERS = ("kind", "account")
 _DECIDED = ("role", "state", "reason", "storage")
 _MEGABYTES = re.compile(r"[0-9]{1,10}(\.[0-9]{1,6})?")
 
@@ -50,7 +51,7 @@ POLICIES = {
 }
 
 
-def add_administration_pages(site: PageRegistry, usage: ReadUsage) -> None:
+def add_pages(site: PageRegistry, usage: ReadUsage) -> None:
     """Serve the pages for administrators; ``usage`` returns that of the installation."""
     only = Audience.ADMINISTRATOR
 
@@ -177,6 +178,22 @@ def add_administration_pages(site: PageRegistry, usage: ReadUsage) -> None:
             return await _installation(visitor, usage, form_errors_of(problem))
         return redirect(_INSTALLATION, "installation-changed")
 
+    @site.page(f"{PLACE}/audit", only)
+    async def show_audit(visitor: Visitor) -> Response:
+        chosen = {name: visitor.query[name] for name in _FILTERS if visitor.query.get(name)}
+        if chosen.get("kind", KINDS[0]) not in KINDS:
+            del chosen["kind"]
+        page = await visitor.api.get(accounts.AuditList, "/api/audit", **visitor.page, **chosen)
+        return await show(
+            "administration/audit.html",
+            page=page,
+            names=await _names(visitor, page, chosen.get("account")),
+            kinds=KINDS,
+            kind=chosen.get("kind", ""),
+            person=chosen.get("account", ""),
+            filters=urlencode(chosen),
+        )
+
 
 async def _read(visitor: Visitor, account_id: str) -> accounts.AccountSummarySchema:
     return await visitor.api.get(accounts.AccountSummarySchema, f"/api/accounts/{account_id}")
@@ -263,29 +280,6 @@ def parse_number(number: str) -> tuple[int | None, str]:
 def megabytes(count: int | None) -> str:
     """Return a limit as its field shows it; empty for no limit."""
     return "" if count is None else f"{(Decimal(count) / _MEGABYTE).normalize():f}"
-
-
-_FILTERS = ("kind", "account")
-
-
-def add_audit_page(site: PageRegistry) -> None:
-    """Serve the page of the audit."""
-
-    @site.page(f"{PLACE}/audit", Audience.ADMINISTRATOR)
-    async def show_audit(visitor: Visitor) -> Response:
-        chosen = {name: visitor.query[name] for name in _FILTERS if visitor.query.get(name)}
-        if chosen.get("kind", KINDS[0]) not in KINDS:
-            del chosen["kind"]
-        page = await visitor.api.get(accounts.AuditList, "/api/audit", **visitor.page, **chosen)
-        return await show(
-            "administration/audit.html",
-            page=page,
-            names=await _names(visitor, page, chosen.get("account")),
-            kinds=KINDS,
-            kind=chosen.get("kind", ""),
-            person=chosen.get("account", ""),
-            filters=urlencode(chosen),
-        )
 
 
 async def _names(visitor: Visitor, page: accounts.AuditList, chosen: str | None) -> dict[str, str]:

@@ -265,14 +265,7 @@ async def _is_sole_owner(visitor: Visitor, workspace: Workspace) -> bool:
 
 
 async def _every(visitor: Visitor, workspace_id: str) -> list[MemberSchema]:
-    path, after = f"{LIST}/{workspace_id}/members", None
-    found: list[MemberSchema] = []
-    while True:
-        page = await visitor.api.get(MemberList, path, limit="500", after=after)
-        found += page.items
-        if page.next is None:
-            return found
-        after = page.next
+    return await visitor.api.every(MemberList, f"{LIST}/{workspace_id}/members")
 
 
 async def _invitations(

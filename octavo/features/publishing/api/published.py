@@ -12,7 +12,7 @@ from octavo_rules.identity import FileId, RevisionId
 from octavo_rules.problems import Header, InvalidRequest, NotFound
 from pydantic import ConfigDict, Field
 
-from octavo.features.publishing.reading import CLOSED, ROUTE, PublishedReading
+from octavo.features.publishing.reading import ROUTE, PublishedReading
 from octavo.features.publishing.reports import ROUTE as REPORTS
 from octavo.features.publishing.reports import LinkReports
 from octavo.features.publishing.rules import LONGEST_NOTE, Reason
@@ -61,24 +61,20 @@ class PublishedImagePath(TokenPath):
     revision_id: Annotated[RevisionId, contract.IN_PATH]
 
 
-class ReadingQuery(contract.Model):
-    """What is read; parameters that other sites add to links are ignored."""
+class OpeningQuery(contract.Model):
+    """What is read after the link is opened; parameters that other sites add are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
     note: str | None = None
     """The id of a note of a folder link; without it, the page lists every note."""
+
+
+class ReadingQuery(OpeningQuery):
+    """What is read."""
+
     ticket: str | None = None
     """The reading ticket of a link that was opened."""
-
-
-class OpeningQuery(contract.Model):
-    """What is read after the link is opened."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    note: str | None = None
-    """The id of a note of a folder link; without it, the page lists every note."""
 
 
 class PublishedImageQuery(ReadingQuery):
@@ -202,7 +198,7 @@ class PublishedOperations:
         found = await self._reading.image(
             path.token, file_id, revision_id, query.note, query.ticket
         )
-        if found is CLOSED:
+        if found is None:
             raise PublishedRefusal
         owner, media_type = found.link.owner_id, found.revision.media_type
         key, size = found.sent

@@ -83,15 +83,8 @@ def add_report_pages(site: PageRegistry) -> None:
 
 
 async def _report(visitor: Visitor, report_id: str) -> LinkReportSchema | None:
-    after: str | None = None
-    while True:
-        page = await visitor.api.get(LinkReportList, _API, limit=_EVERY, after=after)
-        for each in page.items:
-            if each.id == report_id:
-                return each
-        if page.next is None:
-            return None
-        after = page.next
+    reports = await visitor.api.every(LinkReportList, _API)
+    return next((report for report in reports if report.id == report_id), None)
 
 
 # Lighter modules around the code, by which readers find it (ISO/IEC 18004).
@@ -141,7 +134,6 @@ DAYS: Mapping[str, str] = {
 
 # Files whose paths and folders are suggested.
 _SUGGESTED = "500"
-_EVERY = "500"
 # In the order in which mistakes are focused: the password is asked for again after each.
 _FIELDS = ("kind", "path", "label", "days", "until", "openings", "password")
 _NAMES = {"target": "path", "fileId": "path", "prefix": "path", "expiresAt": "until"}
@@ -265,24 +257,15 @@ async def _managed(visitor: Visitor, workspace_id: str) -> Workspace:
 
 async def _names(visitor: Visitor, workspace_id: str) -> Mapping[str, str]:
     """Return the names of the members by their accounts."""
-    members = await visitor.api.get(MemberList, f"{LIST}/{workspace_id}/members", limit=_EVERY)
+    members = await visitor.api.get(MemberList, f"{LIST}/{workspace_id}/members", limit="500")
     return {each.account_id: each.display_name for each in members.items}
 
 
 async def _link(
     visitor: Visitor, workspace_id: str, publication_id: str
 ) -> PublishedLinkSchema | None:
-    after: str | None = None
-    while True:
-        page = await visitor.api.get(
-            publications.PublishedLinkList, _api(workspace_id), limit=_EVERY, after=after
-        )
-        for each in page.items:
-            if each.id == publication_id:
-                return each
-        if page.next is None:
-            return None
-        after = page.next
+    links = await visitor.api.every(publications.PublishedLinkList, _api(workspace_id))
+    return next((link for link in links if link.id == publication_id), None)
 
 
 async def _form(
