@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 WRITE_SECONDS = 5.0
 """Seconds between two writes of activity."""
 MAX_CACHED = 10_000
-"""The most sessions that are cached, keys, and access tokens."""
+"""Maximum number of cached sessions, of cached keys, and of cached access tokens."""
 
 
 class Activity:
@@ -34,8 +34,8 @@ class Activity:
 
     Args:
         store: the store of sessions and keys.
-        maximum: the maximum number of sessions, and of keys, collected between two writes; the
-            activity of others is recorded at their next request.
+        maximum: the maximum number of sessions, and of keys, collected between two writes. Beyond
+            it, activity is recorded at a later request.
     """
 
     def __init__(self, store: Store, *, maximum: int = 10_000) -> None:
@@ -114,10 +114,9 @@ class CachedCaller:
 class CredentialCache:
     """Caches at most ``maximum`` callers by credential digest; the oldest are evicted.
 
-    Entries may be outdated by the few seconds for which they are cached. A process that ends a
-    session itself calls `forget`, which takes effect at once. A look-up that runs meanwhile may
-    have read the earlier state: it passes the generation at which it started, and its result is
-    cached only if that has not changed.
+    Entries may be a few seconds old. A process that ends a session itself calls `forget`, which
+    takes effect at once. A concurrent look-up may have read the earlier state. It passes the
+    generation at which it started, and its result is cached only if that has not changed.
 
     Attributes:
         entries: the callers by digest, also stale ones; only for reading.

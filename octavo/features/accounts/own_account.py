@@ -179,7 +179,7 @@ class OwnPassword:
             detail={"endedOtherSessions": end_others},
         )
         if not await self._audit.write(replace_and_end, entry, access_of=account_id):
-            # Another request replaced it meanwhile.
+            # Another request has replaced the password.
             raise InvalidCredentials
         self._mail_added()
         return replace(stored.account, updated_at=now)

@@ -129,7 +129,7 @@ class OwnKeys:
         lost may have been created; it appears in the list.
         """
         if limits is not None and limits.workspaces is not None:
-            # A membership that ends afterwards ends the access of the key, too.
+            # If a membership ends later, the access of the key ends with it.
             script = workspaces.chosen_of(account_id, sorted(limits.workspaces))
             found = await self._store.read(script)
             unknown = limits.workspaces - {each.workspace_id for each in found}

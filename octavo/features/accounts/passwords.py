@@ -1,10 +1,10 @@
 """Hash and verify passwords with argon2id in worker processes, with bounded memory.
 
-Each hash takes its memory (64 MiB by default) and its time, even for unauthenticated callers.
-Therefore few run concurrently, few wait, and further callers are refused. Callers who have proved
-before who they are have places in the queue that strangers can't take, few for each account. They
-go before strangers who wait, and their accounts have the turns in rotation. Hashes run in processes
-of the lowest priority, so that they delay nothing else.
+A hash takes 64 MiB by default, and unauthenticated callers can cause one. Therefore few hashes run
+at once, few callers wait, and others are refused. Known callers, who proved their identity before,
+have queue places that strangers can't take, a few for each account. They go before strangers, and
+their accounts take turns. Hashes run in processes of the lowest priority, so they delay nothing
+else.
 """
 
 import math
@@ -26,9 +26,6 @@ from octavo.model.access.account import PasswordQueueFull
 from octavo.store.fair_turns import FairTurns
 from octavo.workers import RunWork, WorkerPool
 
-_SALT, _HASH = 16, 32
-
-
 MAX_MEMORY = 1024 * 1024 * 1024
 """The address space of a worker process, in bytes: a hash takes 64 MiB, and the stacks of threads
 and their arenas a multiple of that, most of which is never used."""
@@ -36,9 +33,9 @@ HASH_SECONDS = 45.0
 """Seconds that a hash may take. Workers run at low priority; allow for a busy machine."""
 _SHORTEST_RETRY, _LONGEST_RETRY = 2, 60
 _STRANGERS = ""
-"""Who holds the turns of all strangers."""
+"""The account in whose name all strangers take turns."""
 KNOWN_OF_ONE = 2
-"""Known callers of one account at the same time: others have places, whatever it does."""
+"""Maximum number of known callers of one account at a time: one account can't fill the queue."""
 
 
 def hash_workers() -> WorkerPool:
@@ -82,9 +79,9 @@ class Passwords:
         known_waiting: how many more may wait if they are known.
 
     Attributes:
-        capacity: how many callers there may be; more only if they are known.
-        known_capacity: how many more there may be if they are known.
-        in_use: how many there are.
+        capacity: the maximum number of callers, apart from known ones.
+        known_capacity: how many more callers there may be if they are known.
+        in_use: the present number of callers.
     """
 
     def __init__(
@@ -136,9 +133,8 @@ class Passwords:
         """Return whether ``password`` has the hash ``encoded``.
 
         For an account that does not exist, ``encoded`` is None: the result is False, after the same
-        time. ``known``: the account as which the caller has proved itself before. ``placed``:
-        whether the caller has a `place`. Raises the same errors as `hash`, and is cancelled like
-        it.
+        time. ``known`` is the account of a known caller. ``placed`` is whether the caller has a
+        `place`. Raises the same errors as `hash`, and is cancelled like it.
         """
         form = hashed_form(password)
         if form is None:
@@ -153,8 +149,8 @@ class Passwords:
     def require_room(self, *, known: AccountId | None = None) -> None:
         """Raise `PasswordQueueFull` when too many callers wait.
 
-        Of callers that are ``known``, more may, but only `KNOWN_OF_ONE` of one account. Called
-        before an attempt is counted: whose password was not looked at has made none.
+        More ``known`` callers may wait, but at most `KNOWN_OF_ONE` of one account. Call this before
+        an attempt is counted: a caller whose password was not checked has made none.
         """
         if known is None:
             full = self.in_use >= self.capacity
@@ -168,10 +164,10 @@ class Passwords:
 
     @contextmanager
     def place(self, *, known: AccountId | None = None) -> Iterator[None]:
-        """Take a place among those who wait, for one `verify`.
+        """Reserve a place in the queue for one `verify`.
 
-        So the attempt can be counted, and the hash looked up, before the password is verified: no
-        other caller takes the place meanwhile. Raises the same errors as `require_room`.
+        The caller can then count the attempt and look up the hash, while nobody else takes the
+        place. Raises the same errors as `require_room`.
         """
         self.require_room(known=known)
         self.in_use += 1
@@ -189,7 +185,7 @@ class Passwords:
         self, *, known: AccountId | None = None, placed: bool = False
     ) -> AsyncIterator[None]:
         with nullcontext() if placed else self.place(known=known):
-            # Strangers wait for each other first, so that few of them wait before somebody known.
+            # Strangers queue among themselves first: few of them are ahead of a known caller.
             async with (
                 nullcontext() if known else self._strangers,
                 self._turns.turn(known or _STRANGERS),

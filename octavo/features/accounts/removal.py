@@ -29,8 +29,8 @@ class AccountRemoval:
         audit: records removals and refusals.
         now: the clock.
         gone: called with each workspace that was deleted; must not block.
-        removed: called after each removal, also after one that may have failed: data is left to
-            erase; must not block.
+        removed: called after each removal, also after one that failed and may have been committed:
+            there is data to erase; must not block.
     """
 
     _store: Store
@@ -105,7 +105,7 @@ class AccountRemoval:
                 )
 
         try:
-            # It may be committed after it was cancelled, and what is read until then would stay.
+            # A cancelled write may still be committed: what is read until then would stay cached.
             with trio.CancelScope(shield=True):
                 removal = await self._audit.write(script, entries, access_of=account_id)
         finally:

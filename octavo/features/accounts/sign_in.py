@@ -85,9 +85,9 @@ class SignIn:
     ) -> SignedIn:
         """Start a session of the account with ``address`` if ``password`` is correct.
 
-        ``known`` is the browser if it has signed in to the address before
-        (`known_devices`): its attempts are its own, besides a limit for all such
-        browsers of the account, and go before those of strangers.
+        ``known`` is the browser if it has signed in to the address before (`KnownDevices`). Its
+        attempts are counted by browser, with a limit for all known browsers of the account, and go
+        before those of strangers.
 
         It takes the same time if no account has the address. Raises `InvalidCredentials`, also for
         a disabled account, `TooManyAttempts` and `StoreUnavailable`. If cancelled, a session whose
@@ -133,7 +133,7 @@ class SignIn:
         try:
             return await self._passwords.hash(password)
         except TooManyAttempts:
-            # The old hash is kept until a later sign-in.
+            # Keep the old hash until a later sign-in.
             return None
 
     async def session_of(self, token: bytes) -> OpenSession | None:
@@ -189,9 +189,9 @@ class KnownDevices:
     async def recognize(self, tokens: str, address: Address) -> KnownDevice | None:
         """Return the browser of ``tokens`` if it has signed in to ``address`` before.
 
-        It has not if the account was disabled or removed, or has another password. The account is
-        looked up only for the token of a browser that signed in to the address once: nobody else
-        can learn from the time whether there is one.
+        Return None if the account was disabled or removed, or has another password. The account is
+        looked up only for a browser that has signed in to the address: for anybody else, the time
+        does not depend on whether there is an account.
         """
         if not tokens:
             return None
@@ -208,9 +208,9 @@ class KnownDevices:
         )
 
     async def remember(self, tokens: str, signed_in: SignedIn) -> str:
-        """Return the tokens of a browser that has signed in and sent ``tokens``.
+        """Return the new tokens of a browser that has signed in and sent ``tokens``.
 
-        It keeps its number, also with another password.
+        The browser keeps its number, also after a change of the password.
         """
         secret, now = await self._key(), milliseconds(self._now())
         account = signed_in.account

@@ -25,8 +25,8 @@ MAX_TOTAL = 64 * 1024**3
 """Maximum size of all notes and images of an archive together, in bytes."""
 TURNS = 300
 TURNS_PER_MEBIBYTE = 5
-"""How often the check of an archive may be interrupted (`SECONDS_AT_ONCE`):
-after ten minutes of processor time, and ten seconds for each MiB of it, nothing else is checked."""
+"""Turns of `SECONDS_AT_ONCE` that the check of an archive may take: ten minutes of processor time,
+and ten seconds for each MiB of the archive."""
 MEBIBYTE = 1024 * 1024
 MAX_MEMORY = 512 * MEBIBYTE
 """The address space of a worker process, in bytes."""
@@ -53,7 +53,7 @@ def archive_workers(folder: Path) -> WorkerPool:
 
 @dataclass(slots=True)
 class ArchiveWork:
-    """How the tasks of imports are done (`octavo.features.archives.worker.tasks`).
+    """The worker processes of imports, which run `octavo.features.archives.worker.tasks`.
 
     Attributes:
         run: runs a task.
@@ -173,7 +173,7 @@ class _Check:
         size = sum(Path(part).stat().st_size for part in parts)
         self._turns = TURNS + TURNS_PER_MEBIBYTE * size // MEBIBYTE
         self._left: Iterator[tuple[_CheckSlice, dict[int, str], SliceOfListing]] = chain(
-            # They take longer.
+            # Images first: they take longer.
             ((check_images, self.images, part) for part in archive.survey["image_slices"]),
             ((check_notes, self.notes, part) for part in archive.survey["note_slices"]),
         )
@@ -208,7 +208,8 @@ _REFUSING = (WorkRefused, WorkerFailed, refusal.ArchiveInvalid)
 async def _refusing(check: Callable[[], Awaitable[T]]) -> T:
     """Return the result of ``check``; raise the first of its refusals or failures.
 
-    It is raised alone, and in a group with what else was raised, such as a cancellation.
+    It is raised alone, unless other exceptions, such as a cancellation, were raised with it: then
+    all are raised as a group.
     """
     try:
         return await check()

@@ -1,8 +1,8 @@
 """Export a workspace as a zip archive, at one position, while others change it.
 
-The archive is written as it is sent: the memory that it takes is that of the piece on its way, and
-of the directory at its end. Files are in the order of their ids, so that the same position gives
-the same bytes. Images that are damaged or missing are left out, and named in a report at the end.
+The archive is written while it is sent: only the current piece and the directory are in memory.
+Files are in the order of their ids, so the same position gives the same bytes. Images that are
+damaged or missing are left out, and listed in a report at the end.
 """
 
 import logging
@@ -54,8 +54,8 @@ class Export(NamedTuple):
 
     Attributes:
         position: the position of the workspace that it is exact at.
-        chunks: its bytes. A step raises when the export fails: then the archive has no end. Closing
-            it ends the export.
+        chunks: its bytes. Iteration raises if the export fails, and the archive is then incomplete.
+            Closing the iterator ends the export.
     """
 
     position: Position
@@ -86,7 +86,7 @@ class Exports:
         export_format: ExportFormat,
         within: Confinement | None = None,
     ) -> Amount:
-        """Return the bytes and the number of the files that an export has, or one of a folder.
+        """Return the size in bytes and the number of the files in an export.
 
         Raises `octavo.store.StoreUnavailable`.
         """
@@ -97,7 +97,7 @@ class Exports:
         return live.plus(await self._store.read_much(earlier_sizes(workspace_id, within)))
 
     async def require_free(self, account_id: AccountId) -> None:
-        """Raise what `start` raises when an export of the account can't begin, and begin none."""
+        """Raise the errors of `start` if the account can't export now; start nothing."""
         await self._jobs.require_free(account_id)
 
     async def start(
@@ -139,7 +139,7 @@ class Exports:
 
 @define(eq=False)
 class _ExportedChunks:
-    """The bytes of an export; its failure is raised after them."""
+    """The bytes of an export. If it fails, its exception is raised after them."""
 
     _receiving: trio.MemoryReceiveChannel[bytes]
     _result: Callable[[], Awaitable[None]]
@@ -181,7 +181,7 @@ class _ExportRun:
             async with self._sending:
                 await self._write(export_format)
         except trio.BrokenResourceError:
-            # The client has left.
+            # The receiver was closed.
             return
 
     async def _write(self, export_format: ExportFormat) -> None:
@@ -218,7 +218,7 @@ class _ExportRun:
         self, writer: ZipWriter, layout: ExportLayout, heads: Sequence[StoredFile]
     ) -> None:
         script = with_earlier(self._id, [each.revision.file_id for each in heads])
-        # Most files have none: each would cost a query.
+        # Most files have no earlier revisions: a query for each file would be wasted.
         changed = await self._store.read(script)
         for each in heads:
             if each.revision.file_id in changed:
@@ -262,7 +262,7 @@ class _ExportRun:
     async def _add_notes(self, writer: ZipWriter, notes: Sequence[tuple[str, StoredFile]]) -> None:
         size = sum(stored.revision.size for _, stored in notes)
         await self._count(Amount(size, len(notes)))
-        # Other requests wait for what the event loop does itself.
+        # In a thread, because compression would block the event loop.
         for each in await trio.to_thread.run_sync(_packed, writer, notes):
             await self._add(each)
 
@@ -271,10 +271,10 @@ class _ExportRun:
     ) -> None:
         async with aclosing(self._blobs.read(image.key, 0, image.size)) as chunks:
             try:
-                # Before the header is written.
+                # Read before the header is written, in case the blob is missing.
                 chunk = await anext(chunks)
             except BlobMissing as error:
-                # Otherwise it was purged meanwhile.
+                # Unless it was purged meanwhile, the image is damaged or missing.
                 if await self._store.read(blobs_of(self._id, [revision_id])):
                     _log.error("workspace %s: %s; an export lacks %r", self._id, error, path)
                     self._lacked.append(path)

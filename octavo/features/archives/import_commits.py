@@ -71,15 +71,15 @@ class CommitServices(NamedTuple):
 
 
 class ChangesetNotAccepted(Exception):
-    """The workspace refuses a changeset of an import for a reason that no check has seen."""
+    """The workspace refused a changeset of an import although all checks had passed."""
 
 
 class ImportCommits:
-    """The changesets of one import.
+    """Commits the changesets of one import.
 
-    Methods raise what `permit` raises, `ImportMissing` when the import was aborted, and the
-    failures of the database, the blob store and the actor of the workspace: then the last changeset
-    may have been committed or not. When repeated, what was committed is not committed again.
+    Methods raise the errors of ``permit``, `ImportMissing` if the import was aborted, and the
+    failures of the database, the blob store and the workspace actor. After a failure, the last
+    changeset may have been committed. A repetition does not commit it again.
 
     Args:
         services: what they need.
@@ -185,8 +185,8 @@ class ImportCommits:
 
     async def record(self) -> None:
         """Record the progress. Raises `ImportMissing`."""
-        # One that is completed again begins with what came in before. The texts of notes whose
-        # links were written in another way may be larger than in the archive.
+        # An import that is completed again starts with its recorded progress. Notes whose links
+        # were rewritten may be larger than in the archive.
         given = self._import
         read = min(max(self._read, given.bytes_read), self.total)
         files = max(self.files, given.files)
@@ -226,7 +226,7 @@ class ImportCommits:
                 if each.digest in stored:
                     await self._services.writer.heal(_written(each))
         except BlobCollected:
-            # One of those that were stored was just collected. The files of the new ones are moved.
+            # A blob that was stored before has just been collected. The new files were moved.
             put |= await self._put([each for each in images if each.digest not in put])
             await self._add_uploads(attached, put)
         self._services.storage.grew(self._import.workspace_id, size)
@@ -251,7 +251,7 @@ class ImportCommits:
                         uploads.Upload(
                             given.workspace_id, given.account_id, each.image, expires_at
                         ),
-                        # The first image of these bytes brings the blob.
+                        # The first of several images with equal bytes has the new blob.
                         keys.pop(each.image.digest, None),
                     )
                     for each in attached
@@ -265,8 +265,8 @@ class ImportCommits:
     def _mutation(self, files: int) -> MutationId:
         """Return the identifier of the changeset after that many files.
 
-        How many files it has depends on what others do. The database says it when the import is
-        completed again.
+        The number of files in a changeset depends on the load. The database has it when the import
+        is completed again.
         """
         return MutationId(self._id("changeset", files + 1))
 
@@ -276,7 +276,7 @@ class ImportCommits:
             return None
         script = committed_changes(self._import.workspace_id, self._mutation(self.files))
         found = await self._services.store.read(script)
-        # They were committed one after the other.
+        # Changesets are committed in order: those after a new one are new as well.
         self.begun = found is not None
         return found
 

@@ -1,8 +1,8 @@
 """Run one import: check every file of the archive, then commit them in several changesets.
 
 Checks run in worker processes, and nothing is committed before all have passed. Each changeset has
-an identifier that is derived from the import (`rules.imported`): an import that is
-completed again finds the receipts of those that were committed, and goes on after them.
+an identifier that is derived from the import, so an import that is completed again finds the
+receipts of committed changesets, and continues after them.
 """
 
 import json
@@ -56,7 +56,7 @@ _FAILURES = (
     WorkerFailed,
     WriteLimitReached,
 )
-"""Failures of the service, not of the archive; others may have used up a limit meanwhile."""
+"""Failures that are not the fault of the archive; others may have used up a limit meanwhile."""
 
 
 class ImportIncomplete(TemporaryProblem):
@@ -155,7 +155,7 @@ class ImportRunner:
                 await permit()
             except Exception as error:
                 if commits.pushed:
-                    # This request has changed something; another one is refused with the reason.
+                    # Files were committed. The next request is refused with the reason.
                     raise await self._incomplete(commits, given) from error
                 raise
 
@@ -194,7 +194,7 @@ class ImportRunner:
     async def _incomplete(
         self, commits: ImportCommits, given: rows.StoredImport
     ) -> ImportIncomplete:
-        """Return how many files came in, and record it; the database may not say it now."""
+        """Return the problem with the number of imported files; record it if the database can."""
         with suppress(ImportMissing, StoreUnavailable), trio.move_on_after(_COUNTING_SECONDS):
             await commits.count_committed()
             if commits.total:

@@ -42,7 +42,7 @@ class StoredPart(NamedTuple):
 
 @define(eq=False)
 class Imports:
-    """Imports into workspaces; the callers may change these.
+    """Imports into workspaces. Callers check that the account may write to them.
 
     Args:
         store: the database.
@@ -102,7 +102,7 @@ class Imports:
         number: int,
         chunks: AsyncIterator[bytes],
     ) -> StoredPart:
-        """Store a part, or replace one. Parts come in any order, and again.
+        """Store a part, or replace it. Parts may be sent in any order, and repeatedly.
 
         Raises:
             ImportMissing, ImportNotOpen: no part can be added to it.
@@ -135,9 +135,9 @@ class Imports:
     async def _store_part(
         self, workspace_id: WorkspaceId, import_id: str, number: int, file: WrittenFile
     ) -> None:
-        """Store a part of bytes that it does not have yet."""
+        """Store a part whose bytes are not stored as this part yet."""
         room = await self._store.read(room_for_part(workspace_id, import_id, number))
-        # So that concurrent parts do not all fill the disk before they are refused.
+        # Concurrent parts count before they are stored: together they could fill the disk.
         if room is not None and file.size + self._arriving[workspace_id] > max(0, room):
             raise StorageLimitReached
         self._arriving[workspace_id] += file.size
@@ -150,7 +150,7 @@ class Imports:
             if not self._arriving[workspace_id]:
                 del self._arriving[workspace_id]
         if outcome != "added":
-            # The blob of the old part, or of this one, is of no import.
+            # No import refers to the blob of the replaced or the refused part any more.
             self._runner.removed()
         match outcome:
             case "not_open":
@@ -167,7 +167,7 @@ class Imports:
         import_id: str,
         permit: Permit,
     ) -> ImportResult:
-        """Import the archive that the parts make, and return the result, also again.
+        """Import the archive that consists of the parts; return the result, also when repeated.
 
         ``permit`` is called before each commit, and raises when the account may not change the
         workspace any more.
@@ -209,8 +209,8 @@ class Imports:
     async def abort(self, workspace_id: WorkspaceId, account_id: AccountId, import_id: str) -> None:
         """Remove an import of the account with its parts, if there is one.
 
-        What was committed stays, and nothing else is committed, except for a changeset that is on
-        its way. One that runs in another process ends before its next commit.
+        Committed files stay, and nothing else is committed, except for a changeset in flight. An
+        import that runs in another process ends before its next commit.
         """
         with suppress(ImportMissing):
             await self.find(workspace_id, account_id, import_id)

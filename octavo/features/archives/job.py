@@ -1,8 +1,8 @@
 """Run imports and exports: one for an account at once, and a few in the installation.
 
 A job runs under the supervision of the service, not of the request that started it: a client that
-leaves does not end an import. The database has who runs one (`sql.archive_jobs`),
-so the limits hold across processes; a process that dies frees its slots after `LEASE_SECONDS`.
+leaves does not end an import. The table ``archive_jobs`` has the running jobs, so the limits hold
+across processes. The slots of a process that dies are free after `LEASE_SECONDS`.
 """
 
 import logging
@@ -25,7 +25,7 @@ SECONDS = 10.0
 
 
 class RecentWrites:
-    """Writes to the workspaces of this process that are no import's.
+    """Remembers when anything but an import last wrote to a workspace of this process.
 
     ``elapsed`` returns a time in seconds.
     """
@@ -37,9 +37,9 @@ class RecentWrites:
 
     @contextmanager
     def importing(self, workspace_id: WorkspaceId) -> Iterator[None]:
-        """Take the commits to a workspace for those of an import, which reports the others.
+        """Ignore commits to a workspace that an import writes to; the import reports others.
 
-        Those of a second import to the same workspace are others to it.
+        Each of two imports into one workspace reports the commits of the other.
         """
         self._importing[workspace_id] += 1
         try:
@@ -50,16 +50,16 @@ class RecentWrites:
                 del self._importing[workspace_id]
 
     def committed(self, workspace_id: WorkspaceId, _: object = None) -> None:
-        """Record a commit to a workspace, at any position, unless it is taken for an import's."""
+        """Record a commit to a workspace, unless an import writes to it."""
         if workspace_id not in self._importing:
             self.wrote()
 
     def wrote(self) -> None:
-        """Record a write that is no import's."""
+        """Record a write by anything but an import."""
         self._last = self._elapsed()
 
     def recent(self) -> bool:
-        """Return whether one was recorded in the last `SECONDS`."""
+        """Return whether a write was recorded in the last `SECONDS`."""
         return self._elapsed() - self._last < SECONDS
 
 
@@ -77,8 +77,8 @@ T = TypeVar("T")
 async def free_slots_left(store: Store) -> None:
     """Free the slots that the only process of an installation left when it died.
 
-    Call it before requests are served, which find a job otherwise that does not run any more. If
-    the database fails, they are freed when they expire.
+    Call this before requests are served, which would otherwise find jobs that no longer run. If the
+    database fails, the slots expire.
     """
     try:
         await store.write(sql.free_all_slots)
@@ -125,7 +125,7 @@ class _RunningJob(Generic[T]):
         self._result: outcome.Outcome[T] = outcome.Error(JobStopped())
 
     async def run(self) -> None:
-        """Run it. If it is cancelled and raises, its result is `JobStopped`."""
+        """Run the job. If it is cancelled before it returns, its result is `JobStopped`."""
         try:
             self._result = outcome.Value(await self._job())
         except (trio.Cancelled, KeyboardInterrupt):
@@ -196,7 +196,7 @@ class ArchiveJobs:
         return running.result
 
     async def require_free(self, account_id: AccountId) -> None:
-        """Raise what `start` would raise for a job of an account, and start none."""
+        """Raise the errors of `start` if the account can't run a job now; start nothing."""
         if self._nursery is None:
             raise JobStopped
         _require_taken(

@@ -1,7 +1,7 @@
-"""What an import makes: identifiers that are the same when it is repeated, and paths that are free.
+"""Rules of imports: the refusals, the identity of an archive, and the paths of its files.
 
-An import is committed in several changesets. If it stops in between, it is completed again, and
-makes the same files under the same identifiers: what was committed before is recognised.
+An import is committed in several changesets. If it stops in between, it is completed again. It then
+gives the files the same identifiers, so that committed changesets are recognised.
 """
 
 from collections.abc import Iterable
@@ -71,14 +71,15 @@ class PathsTaken(PathConflict):
 
 
 def archive_of(digests: Iterable[Digest]) -> str:
-    """Return what identifies the archive whose parts have ``digests``, in their order."""
+    """Return an identifier of the archive whose parts have these digests, in order."""
     return sha256(" ".join(digests).encode()).hexdigest()
 
 
 class UsedPaths:
-    """The paths of files, and which others collide with them.
+    """Finds paths that collide with those of files.
 
-    Paths collide that are the same for some file system, and a file with a folder.
+    Two paths collide if some file system treats them as the same, or if one is a folder of the
+    other.
 
     Args:
         present: the paths.
@@ -111,16 +112,16 @@ class UsedPaths:
 
 
 def taken_paths(present: Iterable[str], new: Iterable[str], most: int = 10) -> list[str]:
-    """Return those of the paths ``new`` that collide with present ones, ``most`` of them."""
+    """Return the first ``most`` of the paths ``new`` that collide with ``present`` ones."""
     used = UsedPaths(present)
     return list(islice(filter(used.collides, new), most)) if used else []
 
 
 def free_path(path: str, used: UsedPaths) -> str:
-    """Return a path like ``path``, which collides, that does not collide with ``used``.
+    """Return a path like the colliding ``path`` that does not collide with ``used``.
 
-    The name gets a suffix, or the folder that is a file. If the path is too long then, the file
-    gets into no folder; an image into that of images.
+    A suffix is added to the name, or to the folder that is a file. If that makes the path too long,
+    the file goes to the top of the workspace, an image to the folder of images.
     """
     segments = path.split("/")
     at = (used.folder_taken(path) or len(segments)) - 1
@@ -136,7 +137,7 @@ def free_path(path: str, used: UsedPaths) -> str:
 
 
 def _with_suffix(name: str, number: int) -> str:
-    """Return a file name with a number, as long as a segment can be."""
+    """Return a file name with a number, shortened to the maximum length of a segment."""
     stem, dot, ending = name.rpartition(".")
     if not dot:
         stem, ending = ending, ""

@@ -49,7 +49,7 @@ def take_slot(account_id: AccountId, job_id: str, now: int, until: int, most: in
 
 
 def free_slot_for(account_id: AccountId, now: int, most: int) -> Script[Taken]:
-    """Return what `take_slot` would return at a time (ms), and take nothing."""
+    """Return what `take_slot` would return at ``now`` (ms); take no slot."""
 
     async def look(transaction: Transaction) -> Taken:
         return (await _free_slots(transaction, account_id, now, most))[0]
@@ -113,7 +113,7 @@ _FIND = f"""
 """
 _OPEN = f"id = $1::uuid AND result IS NULL AND NOT {_RUNNING.format(now='$3')}"
 _RENEW = f"UPDATE imports SET expires_at = $2, failure = NULL WHERE {_OPEN}"
-# What the files of the new bytes are is not known.
+# The recorded progress is that of other bytes.
 _RENEW_FOR_PART = f"""
     UPDATE imports SET expires_at = $2, failure = NULL, bytes_read = 0, total = 0 WHERE {_OPEN}
 """
@@ -133,8 +133,8 @@ _PUT_PART = """
 """
 
 PutPart = Literal["added", "replaced", "not_open", "begun", "full"]
-"""What became of a part. It is refused for an import that runs, is done or gone, or that has begun
-to commit, and if it is larger than the storage that an owner has left."""
+"""The outcome of a part. It is refused if the import runs, is done or gone, or has begun to commit,
+and if the part is larger than the storage that an owner has left."""
 
 
 class ImportPart(NamedTuple):
@@ -185,7 +185,7 @@ def start_import(
 
 
 def open_imports(account_id: AccountId) -> Script[list[tuple[str, str]]]:
-    """Return the imports of an account that are not done: their ids and those of workspaces."""
+    """Return the open imports of an account: the id of each, and that of its workspace."""
 
     async def read_ids(transaction: Transaction) -> list[tuple[str, str]]:
         rows = await transaction.fetch_all(
@@ -250,7 +250,7 @@ def put_part(import_id: str, part: ImportPart, now: int, expires_at: int) -> Scr
 
 
 def is_open(import_id: str, now: int) -> Script[bool]:
-    """Return whether an import was neither aborted nor ended by the removal of something; ms."""
+    """Return whether an import exists and has not expired at ``now`` (ms)."""
 
     async def look(transaction: Transaction) -> bool:
         sql = "SELECT 1 FROM imports WHERE id = $1::uuid AND expires_at > $2"

@@ -19,7 +19,7 @@ from octavo.store.transaction import Script, Transaction
 MAX_ROWS = 500
 """Rows that one step of an expiry deletes."""
 
-# An upload may take long: the caller may be no member any more.
+# An upload may take long: its account may have left the workspace meanwhile.
 _INSERT_UPLOAD = """
     INSERT INTO uploads
         (id, workspace_id, account_id, blob, media_type, width, height, frames, expires_at)

@@ -1,6 +1,6 @@
 """Thumbnails of images, and copies without personal metadata.
 
-They are made when they are first asked for, and kept as blobs until their image is collected.
+They are made when they are first requested, and kept as blobs until their image is collected.
 """
 
 from collections.abc import Callable
@@ -23,11 +23,11 @@ MEDIA_TYPE = "image/webp"
 
 
 AT_ONCE = 4
-"""Images on the disk at the same time of which something is made; half of them of one caller."""
+"""Maximum number of images that are processed at a time; one caller gets half of them."""
 
 
 class ImageVariant(NamedTuple):
-    """What was made of an image, in the blob store, with its size in bytes."""
+    """A thumbnail or a cleaned copy of an image: its blob, and its size in bytes."""
 
     key: BlobKey
     size: int
@@ -58,15 +58,15 @@ class Thumbnails:
     async def without_metadata(self, image: BlobKey) -> ImageVariant:
         """Return a copy of an image without what identifies people and places.
 
-        It is the image itself if that has nothing of it. Raises the same errors as `get`.
+        This is the image itself if it has no such metadata. Raises the same errors as `get`.
         """
         return await self.get(image, CLEANED)
 
     async def get(self, image: BlobKey, width: int) -> ImageVariant:
         """Return the thumbnail of an image of at most ``width`` pixels in width.
 
-        ``width`` is one of `WIDTHS`. Callers that ask for the same
-        thumbnail at the same time wait for one to be made.
+        ``width`` is one of `WIDTHS`. Concurrent callers that request the same thumbnail wait for
+        one to be made.
 
         Raises:
             BlobMissing: the image was removed meanwhile.
@@ -78,7 +78,7 @@ class Thumbnails:
         while True:
             found = await self._store.read(thumbnail_of(image, width))
             if found is not None:
-                # An image that is its own copy is read by others, too.
+                # An image that is its own cleaned copy is not checked: members read it as well.
                 if found[0] == image or await self._blobs.is_intact(found[0]):
                     return ImageVariant(*found)
                 await self._store.write(forget_thumbnail(image, width, found[0]))
@@ -108,7 +108,7 @@ class Thumbnails:
                     written = await self._work.make_thumbnail(path, width, out)
                 key = image if written is None else await self._writer.put(written)
             except (UnacceptableImage, WorkOutOfSpace, BlobsFull) as error:
-                # The image was accepted, and the caller stores nothing: it is not its mistake.
+                # The image was accepted, and the caller stores nothing: this is not its fault.
                 raise WorkerFailed(f"nothing can be made of an image: {error}") from error
         made = await self._store.write(add_thumbnail(image, width, key))
         if made is None:

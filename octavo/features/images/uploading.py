@@ -20,7 +20,7 @@ from octavo.store.blobs import StagedFile, Staging
 LIFETIME_SECONDS = 86_400.0
 """Seconds after which an image that was not attached expires (contract, "Attachments")."""
 _MAGIC_SIZE = 32
-# The first says nothing; the other names are common, and not registered.
+# The type of unknown bytes declares nothing. The aliases are common, but not registered.
 _UNDECLARED = (None, "application/octet-stream")
 _ALIASES = {"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/x-png": "image/png"}
 
@@ -87,10 +87,10 @@ class ImageUploads:
             image = _uploaded(incoming.object_id, file, facts)
             expires_at = int((self._now() + LIFETIME_SECONDS) * 1000)
             upload = uploads.Upload(workspace_id, account_id, image, expires_at)
-            # Before the look-up, so that a refusal does not tell which bytes others have stored.
+            # Before the look-up: otherwise a refusal would reveal which bytes others have stored.
             await self._writer.require_writes()
             await self._storage.require(workspace_id, image.size)
-            # Counted before it is stored, so that concurrent uploads do not exceed the limit.
+            # Count it before it is stored, so that concurrent uploads don't exceed the limit.
             self._storage.grew(workspace_id, image.size)
             try:
                 stored = await self._store.write(uploads.add_stored(upload))

@@ -135,7 +135,7 @@ class MailDelivery:
         due = await self._store.read(outbox.next_due)
         if due is None:
             return POLL_SECONDS
-        # Times are stored in whole milliseconds: without a pause, this would spin until the next.
+        # Times are stored in whole milliseconds: without a pause, this could spin for one.
         return min(max(due / 1000 - self._now(), SHORTEST_PAUSE), POLL_SECONDS)
 
     async def _deliver(self, mail: QueuedMail) -> None:
@@ -158,7 +158,7 @@ class MailDelivery:
             return
         message = await self._compose(mail, self._composer)
         if message is None:
-            # The log must not say of whom: it is the same for an address without an account.
+            # Nothing is logged: the log must not reveal whether an address has an account.
             await self._store.write(outbox.settle(mail))
             return
         failure = await self._transport.send(message, mail.address)

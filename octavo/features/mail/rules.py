@@ -33,8 +33,8 @@ BUDGET_SECONDS = 3600.0
 class QueuedMail:
     """A message in the outbox; times are in milliseconds of Unix time.
 
-    It has no text: that is composed when the message is sent, for the account that has the address
-    then. Without such an account, nothing is sent.
+    It has no text, which is composed when the message is sent, for the account that has the address
+    at that time. Without such an account, nothing is sent.
 
     Attributes:
         attempts: how many times it was claimed for sending, including a present attempt.

@@ -120,7 +120,7 @@ class Registration:
         creator, workspace_id, role = found.created_by, found.workspace_id, found.workspace_role
         if creator is None or workspace_id is None or role is None:
             return None
-        # An invitation ends when its creator is no member any more.
+        # An invitation ends when its creator leaves the workspace.
         workspace = await self._store.read(workspaces.seen_by(workspace_id, creator))
         if workspace is None:
             return None

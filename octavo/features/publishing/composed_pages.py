@@ -26,20 +26,21 @@ from octavo.store.compression import decompressed
 from octavo.store.content_cache import ContentCache
 
 MEMORY_BYTES = 32 * 1024 * 1024
-"""Of composed pages that are kept."""
+"""Bytes of composed pages that are kept."""
 LARGE = 256 * 1024
-"""Characters of HTML that are composed in a thread."""
+"""Characters of HTML above which a note is composed in a thread."""
 LONG = 2_000
-"""Notes of a list that is composed in a thread."""
+"""Number of notes above which a list is composed in a thread."""
 STEP = 500
 """References that are resolved between two checkpoints."""
 _TRIES = 5
 
 
 class _Kept(NamedTuple):
-    """A composed page: of a revision of a note, or of a list; ``shape`` is that of the map.
+    """A composed page, and what it was composed from.
 
-    ``folder`` is the path of the published folder.
+    ``revision_id`` is that of the note, None for a list; ``shape`` is that of the map, ``folder``
+    the path of the published folder.
     """
 
     revision_id: RevisionId | None
@@ -49,7 +50,7 @@ class _Kept(NamedTuple):
 
 
 class _MapMoved(Exception):
-    """The map of the workspace has changed while a page was composed."""
+    """The map of the workspace changed while a page was composed."""
 
 
 @define(eq=False)
@@ -77,11 +78,11 @@ class ComposedPages:
         """Return the page of a note or of a list, with placeholders; None if nothing is opened.
 
         Args:
-            link: as `LinkAccess` found it for ``token``.
-            token: by which the link is read again when its workspace has changed.
+            link: the result of `LinkAccess` for ``token``.
+            token: that of the link, which is read again when its workspace has changed.
             note: the id of a note of a folder link; None for the list, or for the published note.
 
-        Raises `RenderingPostponed`, also when the note changes all the time, `TextDamaged` and
+        Raises `RenderingPostponed`, also for a note that changes again and again, `TextDamaged` and
         `StoreUnavailable`. Cancellation changes nothing.
         """
         for _ in range(_TRIES):
@@ -115,7 +116,7 @@ class ComposedPages:
         raise RenderingPostponed
 
     def drop_unused(self) -> None:
-        """Forget the pages that were not used since the call before, as they may be deleted."""
+        """Forget the pages that were not used since the previous call: they may be deleted."""
         self._kept.drop_unused()
 
     async def _compose(
@@ -158,7 +159,7 @@ class ComposedPages:
         return await _composed(whole, in_thread=len(rendered.html) > LARGE)
 
     async def _text(self, source: TextSource) -> str:
-        """Return a text as it was written, without what readers must not see."""
+        """Return the source of a note, without front matter and comments."""
         data = await self._store.read(rendered_notes.text_to_render(source))
         if data is None:
             raise TextGone

@@ -70,10 +70,10 @@ class ViewComposer:
         return f"{self.places.token}/report"
 
     def moved(self, page: bytes, note: str | None) -> bytes:
-        """Return a page that leads the browser to its own address at once.
+        """Return a page that redirects the browser to the address of the page at once.
 
-        The page of a form has the address of the form: to reload it, or to go back to it, would
-        send the form again, and count another opening.
+        Without the redirect, reloading the page or going back to it would send the form again, and
+        count another opening.
         """
         query = self.places.only
         if note is not None:

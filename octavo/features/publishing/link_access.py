@@ -11,7 +11,7 @@ from octavo.features.publishing.workspace_map import WorkspaceMap, WorkspaceMaps
 from octavo.model.access.token import digest_of
 from octavo.store import Store
 
-# In place of a link that is not there: its ticket is verified all the same.
+# Stands in for a missing link, so that a ticket is verified in any case.
 _DECOY = PublishedLink(PublicationId(""), WorkspaceId(""), LinkTarget("folder", None, ""))
 
 
@@ -44,17 +44,17 @@ class LinkAccess:
         link = await self.find(token)
         verified = False
         if ticket is not None:
-            # Also for a token that no link has: it takes the same time.
+            # Verify it also for a token that no link has, which takes the same time.
             verified = await self._tickets.verify(ticket, _DECOY if link is None else link.link)
         return link if link is not None and (verified or not link.link.needs_ticket) else None
 
     async def mapped(
         self, link: ReadableLink, token: str
     ) -> tuple[ReadableLink, WorkspaceMap] | None:
-        """Return a link and the map of its workspace, exact at one cursor.
+        """Return a link and the map of its workspace, both at one cursor; None if it has ended.
 
-        Otherwise other notes may have taken the place of its folder, or it may have ended, before
-        what the map shows. So it is read again after a change; None if it opens nothing any more.
+        The link is read again after a change of the workspace: by then it may have ended, or other
+        notes may be where its folder was.
         """
         while True:
             site = await self._sites.get(link.workspace, link.cursor)

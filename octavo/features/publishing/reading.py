@@ -37,7 +37,7 @@ from octavo.store import Store
 from octavo.store.blobs import BlobKey, BlobMissing
 
 _STEP = 500
-"""References that are resolved between two checkpoints."""
+"""Number of references that are resolved between two checkpoints."""
 _MOST_LINKING = 1000
 _MOST_PROVEN = 10
 _MOST_SHOWN = 2_000
@@ -80,7 +80,7 @@ class ShownImages:
                 back_links(link.link.workspace_id, image.file_id, FIRST, _MOST_LINKING)
             )
         except LinksOutdated:
-            # Nothing is proven before the index is complete. Addresses on pages name their note.
+            # The index is incomplete, and nothing is proven. (Addresses on pages name their note.)
             return False
         names = dict.fromkeys(each.file_id for each in found or () if each.embed)
         notes = [file for each in names if (file := site.note(target, each)) is not None]
@@ -142,9 +142,8 @@ class PublishedImage(NamedTuple):
 class PublishedReading:
     """Lets readers read what was published.
 
-    Every method raises `StoreUnavailable`, and for a note whose text is needed `RenderingPostponed`
-    and `TextDamaged`. Cancellation changes nothing, except for an opening of a link of limited
-    openings, which may have been counted.
+    Every method raises `StoreUnavailable`, and `RenderingPostponed` and `TextDamaged` if the text
+    of a note is needed. Cancellation changes nothing, except that an opening may have been counted.
 
     Args:
         store: the database.
@@ -210,11 +209,11 @@ class PublishedReading:
         self._composed.drop_unused()
 
     async def open(self, token: str, note: str | None, password: str) -> bytes:
-        """Open a link with a password, which is empty without one; return as `page`.
+        """Open a link with a password, empty for a link without one; return a page like `page`.
 
-        An opening of a link of limited openings is counted. Every attempt takes the time of a hash,
-        whatever the token is. Raises `TooManyAttempts` for too many attempts of one link, and when
-        too many callers wait; and `octavo.workers.WorkerFailed`.
+        If the openings of the link are limited, this counts as one. Every attempt takes the time of
+        a hash, for any token. Raises `TooManyAttempts` after too many attempts at one link, and
+        when too many callers wait; and `octavo.workers.WorkerFailed`.
         """
         self._passwords.require_room()
         digest = digest_of(token.encode())
@@ -222,7 +221,7 @@ class PublishedReading:
         link = await self._access.find(token)
         encoded = None if link is None else link.link.password
         verified = await self._passwords.verify(password, encoded)
-        # What the link opens may have changed while the hash took its time.
+        # The link may have changed during the hash.
         again = await self._access.find(token)
         if again is None or again.link.password != encoded or again.link.used_up:
             return await self.closed(token)
@@ -233,7 +232,7 @@ class PublishedReading:
         if page is None or not await self._counts(again, len(page), counted=False):
             return await self.closed(token)
         if again.link.openings is not None:
-            # Nothing that could not be shown counts.
+            # Count last: only a page that can be shown uses up an opening.
             now = milliseconds(self._now())
             if not await self._store.write(publications.open_once(digest, now)):
                 return await self.closed(token)
@@ -251,8 +250,8 @@ class PublishedReading:
     ) -> PublishedImage | None:
         """Return an image that a note of the link shows at present; None if it shows none.
 
-        ``note`` is the id of the note; None for any note of the link. Raises also as
-        `octavo.features.images.thumbnails.Thumbnails.get`, but for `BlobMissing`.
+        ``note`` is the id of the note; None for any note of the link. Raises also the errors of
+        `octavo.features.images.thumbnails.Thumbnails.get`, except `BlobMissing`.
         """
         admitted = await self._access.admitted(token, ticket)
         found = None if admitted is None else await self._access.mapped(admitted, token)

@@ -1,9 +1,9 @@
 """Published notes as HTML: rendered once in a worker process, and kept with their texts.
 
-A text is rendered when a reader first asks for it. What was rendered is kept in memory for a while,
-and in the database as long as there is room; it goes with its text. Readers of a workspace who ask
-for the same text wait for one worker. Those of another never do, even for an equal text: how long
-they wait tells nothing of what others read.
+A text is rendered when a reader first requests it. Rendered notes are kept in memory for a while,
+and in the database as long as there is room; they are deleted with their texts. Readers of one
+workspace who request the same text wait for one rendering. Workspaces share no renderings, even of
+equal texts: otherwise response times would reveal what others read.
 
 A text that crashes its worker, or takes too much time or memory, is shown as it was written.
 """
@@ -37,30 +37,30 @@ WAIT_SECONDS = 25.0
 BETWEEN_SECONDS = 1 / 60
 """Seconds between the starts of two renderings for one workspace.
 
-The pages of a crawler take time of the event loop, too: 60 a second are hardly felt by those who
-save, 130 a second are.
+Pages for a crawler also take time of the event loop: 60 a second hardly delay saves, 130 a second
+do.
 """
 MEMORY_BYTES = 16 * 1024 * 1024
-"""Of rendered notes that are kept in memory, by the estimate of `_size_of`."""
+"""Bytes of rendered notes that are kept in memory, as estimated by `_size_of`."""
 _ENTRY_BYTES = 300
 AGAIN_SECONDS = 5.0
 """Seconds after which a text whose worker failed is tried again."""
 TOUCH_MILLISECONDS = 3600 * 1000
-"""After which the use of a kept note is noted again."""
+"""Milliseconds after which the use of a kept note is recorded again."""
 INTERVAL_SECONDS = 0.5
 """Seconds between two writes of what was rendered."""
 PORTION_BYTES = 32 * 1024
-"""Of rendered notes that are written in one transaction: others wait for it to end."""
+"""Bytes of rendered notes that are written in one transaction, for whose end others wait."""
 PAUSE = 0.02
 """Seconds between two of these transactions."""
 _CHECKS = 32
-"""How often it is checked that what is kept fits, while as much is added."""
+"""The size of all rendered notes is checked after each such fraction of the maximum."""
 MOST_WAITING = 500
-"""Rendered notes that wait to be written; others are rendered again when they are needed."""
+"""Maximum number of rendered notes that wait to be written; others are not stored."""
 
 _Key = tuple[int, bytes]
 _log = logging.getLogger(__name__)
-# Why a text is shown as it was written, as it is kept.
+# Stored in place of the HTML of a text that is shown as it was written.
 _PLAIN = "null"
 
 
@@ -75,7 +75,7 @@ def render_workers() -> WorkerPool:
 
 
 class TextGone(Exception):
-    """The text is not that of the note any more."""
+    """The note has another text now."""
 
 
 class RenderingPostponed(ServerBusy):
@@ -85,7 +85,7 @@ class RenderingPostponed(ServerBusy):
 
 
 class _Making:
-    """A text that is being rendered, those who wait for it, and what became of it."""
+    """A rendering in progress: the number of readers that wait, and its result."""
 
     def __init__(self) -> None:
         self.readers = 0
@@ -95,7 +95,7 @@ class _Making:
 
 
 class _Turn:
-    """Of a workspace, to render one note after the other."""
+    """Serializes the renderings of a workspace."""
 
     def __init__(self) -> None:
         self.lock = trio.Lock()
@@ -103,15 +103,15 @@ class _Turn:
 
     @property
     def is_over(self) -> bool:
-        """Whether nobody renders or waits, and the next one need not wait."""
+        """Whether nobody renders or waits, and the next rendering may start."""
         return not self.lock.locked() and self.next_start <= trio.current_time()
 
 
 class Renderings:
     """Renders notes, and keeps what was rendered.
 
-    Of each workspace, one note is rendered at a time, and not more than some a second, so that
-    others are not delayed by many.
+    Each workspace has one rendering at a time, and a limited number a second, so that many notes
+    of one workspace don't delay others.
 
     Args:
         store: the database.
@@ -142,9 +142,9 @@ class Renderings:
     async def get(self, source: TextSource) -> RenderedNote | None:
         """Return a text as HTML; None if it is to be shown as it was written.
 
-        Raises `TextGone`, `RenderingPostponed`, `TextDamaged` and `StoreUnavailable`. While `run`
-        runs, a rendering that has begun goes on for others when this is cancelled; one that has
-        not, and that nobody else waits for, is dropped.
+        Raises `TextGone`, `RenderingPostponed`, `TextDamaged` and `StoreUnavailable`. If this is
+        cancelled while `run` runs, a rendering that has begun continues for other readers. One
+        that has not begun is dropped if nobody else waits for it.
         """
         key = _key_of(source)
         kept = self._kept.get(key)
@@ -174,7 +174,7 @@ class Renderings:
             del making
 
     async def known(self, source: TextSource) -> RenderedNote | None:
-        """Return a text as HTML if it was rendered before; None otherwise: nothing is rendered.
+        """Return a text as HTML if it was rendered before; None otherwise. Render nothing.
 
         Raises `StoreUnavailable`.
         """
@@ -221,7 +221,7 @@ class Renderings:
         try:
             found = await self._store.read(rendered_notes.find(source, VERSION))
         except TextDamaged:
-            # Of what can be made again, nothing is lost.
+            # The text can be rendered again.
             return None
         if found is None:
             return None
@@ -266,7 +266,7 @@ class Renderings:
             self._keep(source, compressed(_PLAIN))
             raise _ShownPlain from None
         except WorkerFailed:
-            # It is not known to be the fault of the text: the machine may be too busy.
+            # Perhaps not the fault of the text: the machine may be too busy.
             self._failed[_key_of(source)] = trio.current_time() + AGAIN_SECONDS
             if len(self._failed) > MOST_WAITING:
                 self._failed.popitem(last=False)
@@ -294,7 +294,7 @@ class Renderings:
         return note
 
     def drop_unused(self) -> None:
-        """Forget what was rendered and not used since the call before: it may be deleted."""
+        """Forget the notes that were not used since the previous call: they may be deleted."""
         for key in [*self._unused]:
             self._drop(key)
         self._unused = {*self._kept}
@@ -309,10 +309,10 @@ class Renderings:
             self._noted.set()
 
     async def run(self) -> None:
-        """Render, and write what was rendered to the database, until cancelled.
+        """Render, and write rendered notes to the database, until cancelled.
 
-        What is not written when that happens is rendered again when it is needed. A failure of the
-        database is logged, and the same applies.
+        Notes that are not written by then, or because the database fails, are rendered again when
+        they are needed. Failures are logged.
         """
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
@@ -322,7 +322,7 @@ class Renderings:
                     await trio.sleep(INTERVAL_SECONDS)
                     await self.flush()
             finally:
-                # From now on, every reader waits for the worker alone.
+                # From now on, readers render in their own tasks.
                 self._nursery = None
 
     async def flush(self) -> None:

@@ -43,7 +43,7 @@ class LinkReports:
     _mail_added: Callable[[], None] | None
 
     async def submit(self, token: str, reason: Reason, note: str | None) -> None:
-        """Report the link of a token; a token that opens nothing takes as long, and stores nothing.
+        """Report the link of a token; for a token that opens nothing, store nothing in equal time.
 
         If cancelled, the report may have been stored.
         """

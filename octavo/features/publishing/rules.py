@@ -211,7 +211,7 @@ def password_fault(password: str) -> str | None:
 def lets_read(state: State, *, publishing: bool) -> bool:
     """Return whether the links of an account open anything.
 
-    Those of a locked account do: it can't change anything, and what it published stays.
+    The links of a locked account do: it can't change anything, and what it published stays.
 
     Args:
         state: of the account.

@@ -12,8 +12,8 @@ from octavo.features.publishing.rules import TOKEN_BYTES, PublishedLink, ReportI
 from octavo.store import Store
 from octavo.store.queries.signing_keys import SigningKey, keys_of, newest_key, only_secret
 
-# A ticket is bound to the link and to its password, and ends two hours later. It holds no secret
-# and names nobody: whoever opened the same link in the same second has an equal one.
+# A ticket is bound to the link and its password, and ends after two hours. It has no secret and
+# identifies nobody: readers who open the same link in the same second get the same ticket.
 TICKET_SECONDS = 2 * 3600
 """Seconds for which a ticket is valid."""
 _NUMBER, _TIME, _MAC = 4, 5, 24
@@ -22,7 +22,7 @@ _MAX_TIME = (1 << 8 * _TIME) - 1
 
 
 class TicketClaims(NamedTuple):
-    """What a ticket says, which `verify_ticket` proves: the number of the key, and its end (s)."""
+    """The claims of a ticket, unproven: the number of its key, and when it ends (s)."""
 
     key: int
     ends_at: int
@@ -79,7 +79,7 @@ def _mac(link: PublishedLink, head: bytes, secret: bytes) -> bytes:
 ROTATION_SECONDS = 86_400.0
 """Seconds after which tickets are signed with a new key."""
 UNKNOWN_SECONDS = 1.0
-"""Seconds between two looks for a key that another process may have made."""
+"""Seconds between two look-ups of a key that another process may have made."""
 
 
 class Tickets:
@@ -128,8 +128,8 @@ class Tickets:
     async def _look(self) -> None:
         """Read the keys of other processes, and of an earlier start.
 
-        Inventions cause at most one look a second. Everybody waits for the look in progress: it may
-        find the key, and it may fail.
+        Invented key numbers cause at most one look-up a second. Callers wait for the look-up in
+        progress, which may find the key, or fail.
         """
         async with self._looking:
             now = trio.current_time()

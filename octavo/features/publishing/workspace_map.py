@@ -265,7 +265,7 @@ def _place_of(path: str) -> _Place:
 
 
 MOST_FILES = 100_000
-"""Files in memory of all workspaces together; one more workspace than fits is kept."""
+"""Maximum number of files in memory, of all maps together; the map used last is always kept."""
 
 _STEP = 200
 
@@ -289,10 +289,10 @@ class WorkspaceMaps:
         self._unused: set[int] = set()
 
     async def get(self, workspace: int, cursor: Cursor) -> WorkspaceMap:
-        """Return the map of a workspace, exact at ``cursor``, which it had, or a later one.
+        """Return the map of a workspace, exact at ``cursor``, which the workspace had, or later.
 
-        ``workspace`` is its number. Use the map before the next checkpoint, after which it may have
-        changed. Raises `octavo.store.StoreUnavailable`. If cancelled, it is read again.
+        ``workspace`` is its number. Use the map before the next checkpoint: it may change then.
+        Raises `octavo.store.StoreUnavailable`. If cancelled, the map is read again later.
         """
         found = self._maps.get(workspace)
         if found is None or found.cursor != cursor:
@@ -303,7 +303,7 @@ class WorkspaceMaps:
         return found
 
     def drop_unused(self) -> None:
-        """Forget the maps that were not used since the call before: they may be of deleted ones."""
+        """Forget the maps that were not used since the previous call, in case they were deleted."""
         for workspace in self._unused:
             self._maps.pop(workspace, None)
         self._unused = {*self._maps}

@@ -28,7 +28,7 @@ from octavo.store import Store, StoreError
 class Counter:
     """What an account, or the installation, has read in the present month.
 
-    Every read changes two of them, so that the counts are plain numbers.
+    Every read changes two counters, so the counts are plain numbers, for speed.
 
     Attributes:
         limits: what it may read.
@@ -64,7 +64,7 @@ class Counter:
         return not (self.size or self.objects or any(self.sending) or any(self.held))
 
     def take(self) -> Amount:
-        """Return what was counted, which counts as nothing then."""
+        """Return what was counted, and reset the counts."""
         counted = Amount(self.size, self.objects)
         self.size = self.objects = 0
         return counted
@@ -221,14 +221,14 @@ class UsageCounters:
         counters = [self.accounts.get(account_id) for account_id, _ in batch.accounts]
         for counter in (*counters, self.installation):
             if counter is not None:
-                # Also for the case that the totals are not adopted.
+                # The totals that the database returned may not be adopted.
                 counter.stored = counter.stored.plus(counter.sending)
                 counter.sending = NOTHING
         self._writes_stored += self._writes_sending
         self._writes_sending = 0
 
     def adopt(self, totals: UsageTotals, asked: TotalsQuery, until: float) -> None:
-        """Use totals until a time; do nothing if the month or limits have changed since `ask`."""
+        """Use totals until ``until``; do nothing if the month or a limit changed since `ask`."""
         if (asked.month, asked.generation) != (self.month, self._generation):
             return
         for account_id in asked.account_ids:
@@ -242,7 +242,7 @@ class UsageCounters:
         self.installation.until = until
 
     def ask(self, account_ids: tuple[AccountId, ...] = ()) -> TotalsQuery:
-        """Return what totals that are read from now on belong to."""
+        """Return the query that totals read from now on answer."""
         return TotalsQuery(account_ids, self.month, self._generation)
 
     def expire(self, account_id: AccountId) -> None:
@@ -315,7 +315,7 @@ class UsageMeter:
         self._counters = UsageCounters(writer_id, limits, now(), maximum=maximum)
         self._limited = limits.downloads.limited
         self._noted = trio.Event()
-        # Whether the event is set, which each read needs to know.
+        # Whether the event is set: faster to check, which each read does.
         self._pending = False
         self._flushing = trio.Lock()
 
@@ -429,7 +429,7 @@ class UsageMeter:
             self._noted, self._pending = trio.Event(), False
 
     def _note(self) -> None:
-        """Have `run` send a batch."""
+        """Wake `run`, which sends a batch."""
         self._pending = True
         self._noted.set()
 
@@ -437,7 +437,7 @@ class UsageMeter:
         counter = self._counters.of(account_id)
         while counter.until <= trio.current_time():
             await self._read_totals((account_id,))
-            # Another one, if it was dropped while it was idle.
+            # The counter may have been dropped meanwhile, while it was idle.
             counter = self._counters.of(account_id)
         return counter
 

@@ -148,7 +148,7 @@ def add(batch: UsageBatch, month: Month, now: int) -> Script[UsageTotals]:
 
     async def add_batch(transaction: Transaction) -> UsageTotals:
         if await transaction.execute(_BEGIN_BATCH, batch.writer_id, batch.number, now):
-            # In one order in all processes, so that they do not wait for each other in a circle.
+            # All processes use one order, so that they can't deadlock.
             accounts = sorted((*key, *amount) for key, amount in batch.accounts.items())
             await execute_each(transaction, _ADD_TO_ACCOUNT, accounts)
             installation = sorted(

@@ -4,11 +4,11 @@ A workspace counts for each of its owners, with the uploads to it that are not a
 change that makes a workspace grow is refused when one of its owners would exceed the limit;
 everything else is always possible.
 
-The figures are cached, and every change of this process is added to them, so that a write asks the
+The figures are cached, and changes of this process are added to them. So a write queries the
 database at most once in some seconds, and never for a workspace whose owners have no limit.
-Concurrent changes of several workspaces of one owner may each be admitted before the other is
-counted: together they may exceed the limit by what is in flight. With several processes,
-each knows the changes of the others some seconds later.
+Concurrent changes of several workspaces of one owner may be admitted before either is counted:
+together they can exceed the limit by what is in flight. Each process learns the changes of other
+processes some seconds later.
 """
 
 import math
@@ -22,7 +22,7 @@ from octavo.model.usage import StorageLimitReached
 from octavo.store import Store
 
 FRESH_SECONDS = 5.0
-"""Seconds for which a figure is used."""
+"""Seconds for which a cached figure is used."""
 
 
 class _Owner:
@@ -63,7 +63,8 @@ class StorageQuota:
         self._maximum = maximum
         self._workspaces: dict[WorkspaceId, _Owners] = {}
         self._owners: dict[AccountId, _Owner] = {}
-        # Incremented by `forget`: results of reads that began before are not cached.
+        # Incremented by `forget_account` and `forget_workspace`: the results of earlier reads are
+        # not cached.
         self._generation = 0
 
     async def remaining(self, workspace_id: WorkspaceId) -> int | None:

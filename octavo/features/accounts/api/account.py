@@ -240,7 +240,7 @@ class AccountOperations:
     ) -> contract.Reply[contract.Removed]:
         """Remove the account."""
         account_id = caller_of(call).account_id
-        # Found before: a failure afterwards would not say that the account is removed.
+        # Read first: a failure after the removal would hide that the account was removed.
         own = await self._own.read(account_id)
         others = await self._devices.forget(device_tokens(call.headers), own.account.address)
         await self._removal.remove_own(account_id, body.password, client=call.client)

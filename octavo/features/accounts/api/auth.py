@@ -151,7 +151,7 @@ class AuthOperations:
             if body.remember_me:
                 cookies.append(device_cookie(await self._devices.remember(tokens, signed_in)))
             elif tokens:
-                # A shared computer need not know who used it, nor who has used it before.
+                # On a shared computer, forget the account.
                 cookies.append(device_cookie(await self._devices.forget(tokens, address)))
         url = body.callback_url
         return contract.Reply(

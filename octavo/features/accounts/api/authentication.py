@@ -92,7 +92,7 @@ class SessionOrKey:
         """
         scope = call.scope
         caller = await self.identify(scope["headers"], changes=scope["method"] not in _SAFE_METHODS)
-        # The pipeline refuses locked accounts; accepting documents would not help them.
+        # The pipeline refuses locked accounts, whatever they accept.
         restricted = call.operation.locked is contract.Locked.REFUSED and not caller.locked
         if restricted and caller.consent_due:
             raise ConsentDue(self._legal)

@@ -1,14 +1,14 @@
 """Device tokens: proof that a browser has signed in to an account with its present password.
 
-A token allows nothing. It only says that attempts from this browser are not those of strangers, who
-may know an address and try passwords for it all day. It holds a random number for the browser, by
+A token grants no access. It only shows that attempts from this browser are not those of strangers,
+who may know an address and try passwords for it all day. It has a random number of the browser, by
 which its attempts are counted, and the time of the sign-in (OWASP: slow down online guessing
 attacks with device cookies).
 
-Two proofs are made with a secret of the installation. That of the address can be checked without
-the account, so that a stranger's request looks up nothing, whether or not there is an account. That
-of the password ends with it: the token of an account that is removed, or has another password, is
-worth nothing.
+A token contains two proofs, made with a secret of the installation. The proof of the address is
+checked without the account, so a stranger's request looks up nothing, whether or not there is an
+account. The proof of the password is valid as long as the password: after the removal of the
+account or a change of its password, the token is worthless.
 """
 
 import hmac
@@ -89,7 +89,7 @@ def claimed_device(tokens: str, address: Address, now: int, secret: bytes) -> De
 
 
 def with_token(token: str, tokens: str) -> str:
-    """Return the list of ``token`` and those of ``tokens``, newest first; the oldest fall off."""
+    """Return the list of ``token`` and ``tokens``, newest first; the oldest are dropped."""
     return ".".join([token, *(each for each, _ in _readable(tokens))][:_MOST])
 
 
@@ -132,7 +132,7 @@ def _address_proof(signed: bytes, address: Address, secret: bytes) -> bytes:
 
 
 def _password_proof(signed: bytes, owner: DeviceOwner, secret: bytes) -> bytes:
-    # Of fixed length are all but the last two, and an id has no NUL.
+    # All fields but the last two have a fixed length, and an id contains no NUL.
     held = f"{owner.account_id}\0{owner.encoded}".encode()
     message = b"octavo device of a password\0" + signed + held
     return hmac.digest(secret, message, "sha256")[:_PROOF]

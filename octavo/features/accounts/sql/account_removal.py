@@ -20,10 +20,9 @@ from octavo.store.queries.audit import forget_clients
 from octavo.store.queries.process_notices import notify_access
 from octavo.store.transaction import Script, Transaction
 
-# For each workspace that only the account owns, besides disabled accounts: of the members that may
-# inherit it, the one in each role that has been there for the longest time. A workspace without any
-# has one row. The work is bounded by leaving out those that `heir_among` would not choose, such as
-# readers.
+# The workspaces that no other account owns, apart from disabled ones. For each: the members that
+# may inherit it, of each role the one that joined first. A workspace without any has one row.
+# Members that `heir_among` would never choose, such as readers, are left out to bound the work.
 _CANDIDATES = """
     SELECT workspace_id, account_id, role, state, joined_at FROM (
         SELECT owned.workspace_id, others.account_id, others.role, accounts.state, others.joined_at,
@@ -72,7 +71,7 @@ def remove(
         account_id: which.
         actor: the administrator who removes it; None for itself and the operator.
         verified: its password (encoded) that was proven, which it must still have.
-        tombstone: the time in milliseconds at which it is recorded as removed; None for no record.
+        tombstone: the time of the removal in milliseconds, to be stored; None to store nothing.
 
     Raises:
         NotAdministrator: ``actor`` is not an enabled administrator.

@@ -93,7 +93,7 @@ def display_names(account_ids: Sequence[AccountId]) -> Script[dict[AccountId, st
     """Return the display names of the accounts with these ids that exist."""
 
     async def read_names(transaction: Transaction) -> dict[AccountId, str]:
-        # The scope is an address that no account has.
+        # `select_in` needs a scope: here, an address that no account has.
         rows = await select_in(
             transaction,
             "SELECT id, display_name FROM accounts WHERE address <> $1 AND id IN ($ids)",
@@ -156,9 +156,9 @@ def decide(
 ) -> Script[AccountSummary]:
     """Change what was decided about an account; ``now`` is in milliseconds.
 
-    The sessions, reset tokens and portal tokens of a disabled one end, and the invitations of a
-    former administrator. ``actor`` is
-    the administrator who decides; None for the operator.
+    The sessions, reset tokens and portal tokens of a disabled account end, and so do the
+    invitations of a former administrator. ``actor`` is the administrator who decides; None for the
+    operator.
 
     Raises `NotAdministrator`, `AccountMissing`, `ControlsChanged` and `LastAdministrator`.
     """
@@ -191,7 +191,8 @@ def decide(
         )
         demoted = before.role == "administrator" and after.role != "administrator"
         if demoted or after.state == "disabled":
-            # What it may not grant any more. A locked one may again when it is unlocked.
+            # Revoke what the account may not grant any more. A locked account keeps its
+            # invitations, which are valid again when it is unlocked.
             await transaction.execute(
                 "UPDATE invitations SET revoked_at = $2 WHERE created_by_id = $1::uuid"
                 " AND (workspace_id IS NULL OR role = 'administrator')"
@@ -267,7 +268,7 @@ def update_preferences(
     appearance: model.Appearance | None,
     spell_check: bool | None,
 ) -> Script[model.Preferences]:
-    """Change the preferences that are given, and return all of them. Raises `AccountGone`."""
+    """Change the preferences that are not None; return all of them. Raises `AccountGone`."""
 
     async def change_preferences(transaction: Transaction) -> model.Preferences:
         row = await transaction.fetch_one(

@@ -85,10 +85,10 @@ def account_of(digest: bytes, now: int) -> Script[Account | None]:
 def use(digest: bytes, encoded: str, notice: QueuedMail, now: int) -> Script[bool]:
     """Replace the password of the account of a token by ``encoded``.
 
-    Every token and session of the account ends, and ``notice`` is added to the outbox. The address
-    is proven by it. If it was not before, somebody else may have registered it, created keys and
-    given programs access: these end. Returns whether any key was revoked. Raises
-    `InvalidResetToken`.
+    Every token and session of the account ends, and ``notice`` is added to the outbox. The token
+    proves the address. If the address was not proven before, somebody else may have registered it,
+    created keys and given programs access; these end as well. Returns whether any key was revoked.
+    Raises `InvalidResetToken`.
     """
 
     async def use_token(transaction: Transaction) -> bool:

@@ -1,7 +1,7 @@
 """The files of an archive that were checked, as worker processes pass them on.
 
-A file of records has, for each file of the archive, a line of JSON, and for a note the bytes that
-the database stores, whose number the line has.
+A file of records has a line of JSON for each file of the archive. For a note, the line has the
+number of bytes that follow: the text as the database stores it.
 """
 
 import json
@@ -67,8 +67,8 @@ def image_record(image: CheckedImage) -> bytes:
 def checked_notes(files: Sequence[str]) -> Generator[CheckedNote]:
     """Yield the notes of files of records, in order. Raises OSError.
 
-    One note is in memory at a time, and what the caller keeps. A caller that may stop before the
-    end closes the generator, and with it the file that is open.
+    One note is in memory at a time. A caller that may stop before the end must close the generator,
+    which closes the open file.
     """
     for each in files:
         with open(each, "rb") as file:
@@ -86,9 +86,9 @@ def checked_images(files: Sequence[str]) -> Generator[CheckedImage]:
 
 
 def take(notes: Iterator[CheckedNote], most: int, size: float) -> list[CheckedNote]:
-    """Return the next notes, at most ``most``; the last is that by which they reach ``size``.
+    """Return the next notes: at most ``most``, and no more once their stored bytes reach ``size``.
 
-    ``size`` is that of their stored bytes. After the last note, there are none.
+    The list is empty at the end.
     """
     taken: list[CheckedNote] = []
     total = 0

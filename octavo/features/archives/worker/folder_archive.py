@@ -103,7 +103,7 @@ def pack_folder(listing: FolderListing) -> Iterator[bytes]:
 
 
 def _walk(root: Path, problems: list[str]) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """Yield what is below ``root`` and no folder, with its path."""
+    """Yield the files and links below ``root``, each with its path."""
     folders = [""]
     while folders:
         folder = folders.pop()

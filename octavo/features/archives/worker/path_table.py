@@ -96,7 +96,7 @@ def digest_of_key(key: str) -> bytes:
 def write_table(file: str, keys: Iterable[tuple[str, PathRef]], paths: PathFile) -> None:
     """Write the table of ``keys`` to ``file``.
 
-    Of several paths with one key, the one with the least `place_rank` is found.
+    If several paths have one key, the table has the one with the least `place_rank`.
     """
     # Records as objects take three times their size: they are sorted a bucket at a time.
     buckets = [bytearray() for _ in range(_BUCKETS)]

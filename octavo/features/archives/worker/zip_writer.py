@@ -79,7 +79,7 @@ class ZipWriter:
     def _header(self, path: str, method: int, crc: int, compressed: int, size: int) -> bytes:
         """Return the local header of a file, and add it to the directory."""
         name, offset = path.encode(), self._position
-        # Both sizes or none: what is compressed is in memory, and smaller.
+        # The field has both sizes or none. Only stored data can be this large.
         sizes = (size, compressed) if size >= zf.MAX_32 else ()
         local_extra = _zip64_field(*sizes)
         extra = _zip64_field(*sizes, offset) if offset >= zf.MAX_32 else local_extra

@@ -93,7 +93,7 @@ class RegistrationOperations:
         max_age = int(self._life.absolute) if body.remember_me else None
         cookies = [session_cookie(made.token, max_age)]
         if body.remember_me:
-            # A shared computer need not know who used it.
+            # Not on a shared computer.
             tokens = await self._devices.remember(device_tokens(call.headers), made)
             cookies.append(device_cookie(tokens))
         decisions = Decisions(made.account.role, made.account.state, StorageLimit(), Controls())

@@ -40,8 +40,8 @@ class WorkspaceOperations:
         now: the time, in seconds of Unix time.
         new_id: generates workspace ids.
         gone: called with each deleted workspace; must not wait.
-        erased: called after each deletion, also after one that may have failed: memory may hold
-            what the workspace had. Must not wait.
+        erased: called after each deletion, also after one that failed and may have been committed:
+            caches may have content of the workspace. Must not wait.
     """
 
     _store: Store
@@ -147,7 +147,7 @@ class WorkspaceOperations:
         """Delete a workspace."""
         workspace_id = await self._access.workspace(caller_of(call), path.workspace_id, "own")
         try:
-            # It may be committed after it was cancelled, and what is read until then would stay.
+            # A cancelled write may still be committed: what is read until then would stay cached.
             with trio.CancelScope(shield=True):
                 await self._store.write(workspaces.delete(workspace_id))
         finally:

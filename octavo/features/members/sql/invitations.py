@@ -168,7 +168,7 @@ def use(
             raise refusal.AddressTaken
         await sessions.insert(transaction, session, token)
         await _join(transaction, found, account.account_id, now)
-        # Those of other starts of the server: there is only one first administrator.
+        # Revoke the invitations of other starts: there is one first administrator.
         await transaction.execute(
             "UPDATE invitations SET revoked_at = $1"
             " WHERE bootstrap = 1 AND used_at IS NULL AND revoked_at IS NULL",

@@ -37,8 +37,8 @@ async def follow_folders(
 ) -> None:
     """Change the paths of the links whose folders ``plans`` move; call it before they are stored.
 
-    ``workspace`` is the number of the workspace. The plans are looked at one by one, as each
-    changeset moves a folder or does not.
+    ``workspace`` is the number of the workspace. Each plan is considered by itself: one changeset
+    has to move the whole folder.
     """
     moving = [plan for plan in plans if may_move(plan)]
     if not moving:
@@ -107,7 +107,7 @@ async def _files_below(
 ) -> dict[FileId, str]:
     """Return the paths of the live files below a folder, when some files have ``changed``.
 
-    Of more than a changeset can move, only some are returned.
+    If there are more than one changeset can move, only some of them are returned.
     """
     most = MAX_OPERATIONS + 1 + len(changed)
     rows = await transaction.fetch_all(_FILES_BELOW, workspace, *range_below(folder), most)

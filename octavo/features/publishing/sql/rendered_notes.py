@@ -1,6 +1,6 @@
-"""The HTML of published notes, kept by the numbers of their texts.
+"""The HTML of published notes, stored by the numbers of their texts.
 
-A row goes with its text: what was purged can't be read here either.
+A row is deleted with its text: what was purged can't be read here either.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FIND = """
     SELECT compressed, used_at FROM rendered_notes
     WHERE content = $1 AND digest = $2 AND version = $3
 """
-# The number of a purged text may have been given to another text. Then nothing is read or kept.
+# The number of a purged text may belong to another text now. Then nothing is read or stored.
 _TEXT = """
     SELECT contents.compressed FROM files JOIN contents ON contents.pk = files.content
     WHERE files.workspace = $1 AND files.file_id = $2::uuid AND files.content = $3
