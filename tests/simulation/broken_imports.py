@@ -139,11 +139,14 @@ def read_the_parts_before_the_slot(patch: pytest.MonkeyPatch) -> None:
     ) -> ImportResult:
         first = await find(self, workspace_id, account_id, import_id)
 
-        async def found(*_: object) -> rows.StoredImport:
-            return first
+        class Earlier(Imports):
+            __slots__ = ()
+
+            async def find(self, *_: object) -> rows.StoredImport:
+                return first
 
         earlier = copy(self)
-        earlier.find = found  # type: ignore[assignment]
+        earlier.__class__ = Earlier
         return await complete(earlier, workspace_id, account_id, import_id, permit)
 
     patch.setattr(Imports, "complete", complete_as_found)
