@@ -29,7 +29,7 @@ from mcp_types.version import (
 )
 from pydantic import ValidationError
 
-from octavo.features.mcp.tool import whole
+from octavo.features.mcp.tools import whole
 
 RequestId = str | int
 Params = Mapping[str, object]

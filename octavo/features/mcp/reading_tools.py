@@ -3,27 +3,8 @@
 import re
 from typing import NamedTuple, cast
 
+from octavo.features.mcp import tools
 from octavo.features.mcp.notes import NoteContent, Notes, RecentChange
-from octavo.features.mcp.tool import (
-    DATA_NOTICE,
-    Arguments,
-    Schema,
-    Structured,
-    Tool,
-    ToolRefused,
-    boolean,
-    integer,
-    items,
-    note_argument,
-    note_uri,
-    optional,
-    optional_number,
-    optional_text,
-    record,
-    revision_argument,
-    text,
-    workspace_argument,
-)
 from octavo.model.search.searched_text import title_of
 
 MAX_CHARACTERS = 40_000
@@ -123,25 +104,25 @@ _LAST_FILE = "~"
 _NOT_ON_A_LINE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\U000e0000-\U000e007f]+")
 _CHANGES_CURSOR = re.compile(r"([0-9]{1,15})\.([0-9a-f-]{36}|~)")
 
-NOTE_ID = text("The id of a note: octavo://{workspaceId}/{fileId}.", longest=LONGEST_ID)
-WORKSPACE_ID = text("The id of a workspace, from list_workspaces.", longest=LONGEST_ID)
-_CURSOR = optional(
-    text("next_cursor of the previous page; null for the first one.", longest=_LONGEST_CURSOR)
+NOTE_ID = tools.text("The id of a note: octavo://{workspaceId}/{fileId}.", longest=LONGEST_ID)
+WORKSPACE_ID = tools.text("The id of a workspace, from list_workspaces.", longest=LONGEST_ID)
+_CURSOR = tools.optional(
+    tools.text("next_cursor of the previous page; null for the first one.", longest=_LONGEST_CURSOR)
 )
-_NEXT = optional(text("The cursor of the next page; null on the last one."))
-_REVISION_ID = text("The id of the revision.")
-_PATH = text("The path of the note in its workspace.")
-_NOTICE = text("How to treat the text.")
-_TIME = text("When it was made (RFC 3339).")
+_NEXT = tools.optional(tools.text("The cursor of the next page; null on the last one."))
+_REVISION_ID = tools.text("The id of the revision.")
+_PATH = tools.text("The path of the note in its workspace.")
+_NOTICE = tools.text("How to treat the text.")
+_TIME = tools.text("When it was made (RFC 3339).")
 
 
-def reading_tools() -> tuple[Tool, ...]:
+def reading_tools() -> tuple[tools.Tool, ...]:
     """Return the tools, in the order in which clients list them."""
     return _TOOLS
 
 
-async def _list_workspaces(notes: Notes, arguments: Arguments) -> Structured:
-    page = await notes.workspaces(optional_text(arguments, "cursor"), PAGE)
+async def _list_workspaces(notes: Notes, arguments: tools.Arguments) -> tools.Structured:
+    page = await notes.workspaces(tools.optional_text(arguments, "cursor"), PAGE)
     return {
         "workspaces": [
             {"workspace_id": each.workspace_id, "name": each.name, "role": each.role}
@@ -151,15 +132,15 @@ async def _list_workspaces(notes: Notes, arguments: Arguments) -> Structured:
     }
 
 
-async def _list_notes(notes: Notes, arguments: Arguments) -> Structured:
-    workspace_id = workspace_argument(arguments)
-    folder = (optional_text(arguments, "folder") or "").strip("/")
+async def _list_notes(notes: Notes, arguments: tools.Arguments) -> tools.Structured:
+    workspace_id = tools.workspace_argument(arguments)
+    folder = (tools.optional_text(arguments, "folder") or "").strip("/")
     prefix = f"{folder}/" if folder else ""
-    page = await notes.notes(workspace_id, prefix, optional_text(arguments, "cursor"), PAGE)
+    page = await notes.notes(workspace_id, prefix, tools.optional_text(arguments, "cursor"), PAGE)
     return {
         "notes": [
             {
-                "note_id": note_uri(workspace_id, each.file_id),
+                "note_id": tools.note_uri(workspace_id, each.file_id),
                 "path": each.path,
                 "revision_id": each.revision_id,
                 "size": each.size,
@@ -171,12 +152,12 @@ async def _list_notes(notes: Notes, arguments: Arguments) -> Structured:
     }
 
 
-async def _search(notes: Notes, arguments: Arguments) -> Structured:
+async def _search(notes: Notes, arguments: tools.Arguments) -> tools.Structured:
     hits = await notes.search(cast("str", arguments["query"]), MAX_RESULTS)
     return {
         "results": [
             {
-                "id": note_uri(each.workspace_id, each.file_id),
+                "id": tools.note_uri(each.workspace_id, each.file_id),
                 "title": shown_title(each.title, each.path),
                 "url": notes.address(each.workspace_id, each.file_id),
             }
@@ -185,12 +166,12 @@ async def _search(notes: Notes, arguments: Arguments) -> Structured:
     }
 
 
-async def _fetch(notes: Notes, arguments: Arguments) -> Structured:
-    workspace_id, file_id = note_argument(arguments, "id")
+async def _fetch(notes: Notes, arguments: tools.Arguments) -> tools.Structured:
+    workspace_id, file_id = tools.note_argument(arguments, "id")
     note = await notes.note(workspace_id, file_id)
     part = excerpt(note.text, limit=MAX_FETCHED)
     return {
-        "id": note_uri(workspace_id, file_id),
+        "id": tools.note_uri(workspace_id, file_id),
         "title": shown_title(title_of(note.text), note.path),
         "text": part.text,
         "url": notes.address(workspace_id, file_id),
@@ -200,37 +181,39 @@ async def _fetch(notes: Notes, arguments: Arguments) -> Structured:
             "revision_id": note.revision_id,
             "changed_at": note.changed_at,
             "truncated": part.next is not None,
-            "notice": DATA_NOTICE,
+            "notice": tools.DATA_NOTICE,
         },
     }
 
 
-async def _read_note(notes: Notes, arguments: Arguments) -> Structured:
-    workspace_id, file_id = note_argument(arguments)
+async def _read_note(notes: Notes, arguments: tools.Arguments) -> tools.Structured:
+    workspace_id, file_id = tools.note_argument(arguments)
     if arguments["revision_id"] is None:
         note = await notes.note(workspace_id, file_id)
     else:
-        note = await notes.revision(workspace_id, file_id, revision_argument(arguments))
+        note = await notes.revision(workspace_id, file_id, tools.revision_argument(arguments))
     return note_result(workspace_id, note, arguments)
 
 
-def note_result(workspace_id: str, note: NoteContent, arguments: Arguments) -> Structured:
+def note_result(
+    workspace_id: str, note: NoteContent, arguments: tools.Arguments
+) -> tools.Structured:
     """Return a note in the form of ``read_note``. Raises `ToolRefused`."""
     try:
         part = excerpt(
             note.text,
-            first_line=optional_number(arguments, "first_line"),
-            last_line=optional_number(arguments, "last_line"),
-            start=optional_number(arguments, "start_character"),
+            first_line=tools.optional_number(arguments, "first_line"),
+            last_line=tools.optional_number(arguments, "last_line"),
+            start=tools.optional_number(arguments, "start_character"),
         )
     except ValueError as error:
-        raise ToolRefused(str(error)) from None
+        raise tools.ToolRefused(str(error)) from None
     return {
-        "note_id": note_uri(workspace_id, note.file_id),
+        "note_id": tools.note_uri(workspace_id, note.file_id),
         "path": note.path,
         "revision_id": note.revision_id,
         "changed_at": note.changed_at,
-        "notice": DATA_NOTICE,
+        "notice": tools.DATA_NOTICE,
         "text": part.text,
         "first_line": part.first_line,
         "last_line": part.last_line,
@@ -241,14 +224,14 @@ def note_result(workspace_id: str, note: NoteContent, arguments: Arguments) -> S
     }
 
 
-async def _backlinks(notes: Notes, arguments: Arguments) -> Structured:
-    workspace_id, file_id = note_argument(arguments)
-    after = optional_text(arguments, "cursor")
+async def _backlinks(notes: Notes, arguments: tools.Arguments) -> tools.Structured:
+    workspace_id, file_id = tools.note_argument(arguments)
+    after = tools.optional_text(arguments, "cursor")
     page = await notes.back_links(workspace_id, file_id, after, PAGE)
     return {
         "links": [
             {
-                "note_id": note_uri(workspace_id, each.file_id),
+                "note_id": tools.note_uri(workspace_id, each.file_id),
                 "path": each.path,
                 "title": shown_title(each.title, each.path),
                 "target": each.target,
@@ -260,9 +243,9 @@ async def _backlinks(notes: Notes, arguments: Arguments) -> Structured:
     }
 
 
-async def _recent_changes(notes: Notes, arguments: Arguments) -> Structured:
-    workspace_id = workspace_argument(arguments)
-    given = optional_text(arguments, "cursor")
+async def _recent_changes(notes: Notes, arguments: tools.Arguments) -> tools.Structured:
+    workspace_id = tools.workspace_argument(arguments)
+    given = tools.optional_text(arguments, "cursor")
     if given is None:
         before = ((await notes.changes(workspace_id, 0, 1)).position, _LAST_FILE)
     else:
@@ -282,7 +265,7 @@ async def _recent_changes(notes: Notes, arguments: Arguments) -> Structured:
     return {
         "changes": [
             {
-                "note_id": note_uri(workspace_id, each.file_id),
+                "note_id": tools.note_uri(workspace_id, each.file_id),
                 "path": each.path,
                 "state": each.state,
                 "revision_id": each.revision_id,
@@ -301,7 +284,7 @@ def _place(changed: RecentChange) -> tuple[int, str]:
 def _read_place(cursor: str) -> tuple[int, str]:
     found = _CHANGES_CURSOR.fullmatch(cursor)
     if found is None:
-        raise ToolRefused("cursor must be next_cursor of the previous page, or null.")
+        raise tools.ToolRefused("cursor must be next_cursor of the previous page, or null.")
     return int(found[1]), found[2]
 
 
@@ -317,11 +300,13 @@ async def _between(notes: Notes, workspace_id: str, after: int, last: int) -> li
     return found
 
 
-async def _note_history(notes: Notes, arguments: Arguments) -> Structured:
-    workspace_id, file_id = note_argument(arguments)
-    page = await notes.revisions(workspace_id, file_id, optional_text(arguments, "cursor"), PAGE)
+async def _note_history(notes: Notes, arguments: tools.Arguments) -> tools.Structured:
+    workspace_id, file_id = tools.note_argument(arguments)
+    page = await notes.revisions(
+        workspace_id, file_id, tools.optional_text(arguments, "cursor"), PAGE
+    )
     return {
-        "note_id": note_uri(workspace_id, file_id),
+        "note_id": tools.note_uri(workspace_id, file_id),
         "revisions": [
             {
                 "revision_id": each.revision_id,
@@ -347,92 +332,102 @@ def shown_title(title: str | None, path: str) -> str:
     return shown or path.rpartition("/")[2].removesuffix(".md")
 
 
-def _listed(name: str, description: str, /, **properties: Schema) -> Schema:
-    return record(**{name: items(description, record(**properties)), "next_cursor": _NEXT})
+def _listed(name: str, description: str, /, **properties: tools.Schema) -> tools.Schema:
+    return tools.record(
+        **{name: tools.items(description, tools.record(**properties)), "next_cursor": _NEXT}
+    )
 
 
-READ_NOTE_OUTPUT = record(
+READ_NOTE_OUTPUT = tools.record(
     note_id=NOTE_ID,
     path=_PATH,
-    revision_id=text("The revision that was read: give it to tools that change the note."),
+    revision_id=tools.text("The revision that was read: give it to tools that change the note."),
     changed_at=_TIME,
     notice=_NOTICE,
-    text=text("The Markdown of the note, or the requested part of it."),
-    first_line=integer("The first line of the text, from 1."),
-    last_line=integer("The last line of the text."),
-    total_lines=integer("The number of lines of the whole note."),
-    start_character=integer("The first character of the text, from 0."),
-    total_characters=integer("The number of characters of the whole note."),
-    next_character=optional(
-        integer("The start_character of the next part; null when the note ends here.")
+    text=tools.text("The Markdown of the note, or the requested part of it."),
+    first_line=tools.integer("The first line of the text, from 1."),
+    last_line=tools.integer("The last line of the text."),
+    total_lines=tools.integer("The number of lines of the whole note."),
+    start_character=tools.integer("The first character of the text, from 0."),
+    total_characters=tools.integer("The number of characters of the whole note."),
+    next_character=tools.optional(
+        tools.integer("The start_character of the next part; null when the note ends here.")
     ),
 )
 _TOOLS = (
-    Tool(
+    tools.Tool(
         "search",
         "Search notes",
         "Search the notes of all workspaces by words in their text, title or path; all words must "
         "occur, and quotes mark a phrase. Returns the best matches with their ids: read them with "
         "fetch or read_note.",
-        record(query=text("Words, and phrases in quotes.", shortest=1, longest=_LONGEST_QUERY)),
-        record(
-            results=items(
+        tools.record(
+            query=tools.text("Words, and phrases in quotes.", shortest=1, longest=_LONGEST_QUERY)
+        ),
+        tools.record(
+            results=tools.items(
                 "Matching notes, best first.",
-                record(
+                tools.record(
                     id=NOTE_ID,
-                    title=text("The first heading of the note, or its name."),
-                    url=text("The address of the note."),
+                    title=tools.text("The first heading of the note, or its name."),
+                    url=tools.text("The address of the note."),
                 ),
             )
         ),
         _search,
     ),
-    Tool(
+    tools.Tool(
         "fetch",
         "Fetch a note",
         f"Return a note with its text (at most {MAX_FETCHED:,} characters) by an id from search. "
-        f"{DATA_NOTICE}",
-        record(id=NOTE_ID),
-        record(
+        f"{tools.DATA_NOTICE}",
+        tools.record(id=NOTE_ID),
+        tools.record(
             id=NOTE_ID,
-            title=text("The first heading of the note, or its name."),
-            text=text("The Markdown of the note."),
-            url=text("The address of the note."),
-            metadata=record(
+            title=tools.text("The first heading of the note, or its name."),
+            text=tools.text("The Markdown of the note."),
+            url=tools.text("The address of the note."),
+            metadata=tools.record(
                 "More about the note.",
                 path=_PATH,
                 workspace_id=WORKSPACE_ID,
                 revision_id=_REVISION_ID,
                 changed_at=_TIME,
-                truncated=boolean("Whether the note is longer: read the rest with read_note."),
+                truncated=tools.boolean(
+                    "Whether the note is longer: read the rest with read_note."
+                ),
                 notice=_NOTICE,
             ),
         ),
         _fetch,
     ),
-    Tool(
+    tools.Tool(
         "list_workspaces",
         "List workspaces",
         "List the workspaces that this access covers, with their ids for the other tools.",
-        record(cursor=_CURSOR),
+        tools.record(cursor=_CURSOR),
         _listed(
             "workspaces",
             "Workspaces, oldest first.",
             workspace_id=WORKSPACE_ID,
-            name=text("Its name."),
-            role=text("The role of the account in it: owner, administrator, editor or reader."),
+            name=tools.text("Its name."),
+            role=tools.text(
+                "The role of the account in it: owner, administrator, editor or reader."
+            ),
         ),
         _list_workspaces,
     ),
-    Tool(
+    tools.Tool(
         "list_notes",
         "List notes",
         "List the notes of a workspace, or of one of its folders, by path. To find notes by their "
         "content, use search.",
-        record(
+        tools.record(
             workspace_id=WORKSPACE_ID,
-            folder=optional(
-                text("A folder, including its subfolders; null for all.", longest=LONGEST_PATH)
+            folder=tools.optional(
+                tools.text(
+                    "A folder, including its subfolders; null for all.", longest=LONGEST_PATH
+                )
             ),
             cursor=_CURSOR,
         ),
@@ -442,82 +437,84 @@ _TOOLS = (
             note_id=NOTE_ID,
             path=_PATH,
             revision_id=_REVISION_ID,
-            size=integer("The size of its text in bytes."),
+            size=tools.integer("The size of its text in bytes."),
             changed_at=_TIME,
         ),
         _list_notes,
     ),
-    Tool(
+    tools.Tool(
         "read_note",
         "Read a note",
         f"Return the text of a note and its present revision, at most {MAX_CHARACTERS:,} "
         "characters at a time: continue a longer one with start_character, or choose lines. "
-        f"{DATA_NOTICE}",
-        record(
+        f"{tools.DATA_NOTICE}",
+        tools.record(
             note_id=NOTE_ID,
-            revision_id=optional(
-                text("An earlier revision; null for the present one.", longest=LONGEST_ID)
+            revision_id=tools.optional(
+                tools.text("An earlier revision; null for the present one.", longest=LONGEST_ID)
             ),
-            first_line=optional(
-                integer("The first line to return, from 1.", least=1, most=_MAX_NUMBER)
+            first_line=tools.optional(
+                tools.integer("The first line to return, from 1.", least=1, most=_MAX_NUMBER)
             ),
-            last_line=optional(integer("The last line to return.", least=1, most=_MAX_NUMBER)),
-            start_character=optional(
-                integer("The character to start at, from 0.", least=0, most=_MAX_NUMBER)
+            last_line=tools.optional(
+                tools.integer("The last line to return.", least=1, most=_MAX_NUMBER)
+            ),
+            start_character=tools.optional(
+                tools.integer("The character to start at, from 0.", least=0, most=_MAX_NUMBER)
             ),
         ),
         READ_NOTE_OUTPUT,
         _read_note,
     ),
-    Tool(
+    tools.Tool(
         "backlinks",
         "Find links to a note",
         "List the links from other notes to a note.",
-        record(note_id=NOTE_ID, cursor=_CURSOR),
+        tools.record(note_id=NOTE_ID, cursor=_CURSOR),
         _listed(
             "links",
             "Links, each with the note that contains it.",
             note_id=NOTE_ID,
             path=_PATH,
-            title=text("The first heading of that note, or its name."),
-            target=text("The target as written in the link."),
-            heading=optional(text("The heading that the link names.")),
+            title=tools.text("The first heading of that note, or its name."),
+            target=tools.text("The target as written in the link."),
+            heading=tools.optional(tools.text("The heading that the link names.")),
         ),
         _backlinks,
     ),
-    Tool(
+    tools.Tool(
         "recent_changes",
         "List recent changes",
         "List the notes of a workspace that changed last, newest first, including deleted ones. "
         "A note that changes while you page is on the first page again, and on no other.",
-        record(workspace_id=WORKSPACE_ID, cursor=_CURSOR),
+        tools.record(workspace_id=WORKSPACE_ID, cursor=_CURSOR),
         _listed(
             "changes",
             "Changed notes, newest first.",
             note_id=NOTE_ID,
-            path=optional(_PATH),
-            state=text("live, deleted or purged."),
+            path=tools.optional(_PATH),
+            state=tools.text("live, deleted or purged."),
             revision_id=_REVISION_ID,
             changed_at=_TIME,
         ),
         _recent_changes,
     ),
-    Tool(
+    tools.Tool(
         "note_history",
         "List the revisions of a note",
         "List the revisions of a note, newest first; read one with read_note and its revision_id.",
-        record(note_id=NOTE_ID, cursor=_CURSOR),
-        record(
+        tools.record(note_id=NOTE_ID, cursor=_CURSOR),
+        tools.record(
             note_id=NOTE_ID,
-            revisions=items(
+            revisions=tools.items(
                 "Revisions, newest first.",
-                record(
+                tools.record(
                     revision_id=_REVISION_ID,
-                    path=optional(_PATH),
-                    size=integer("The size of its text in bytes."),
-                    author=optional(text("Who made it; null for a removed account.")),
-                    origin=text("How it was made, such as on a device or with a key."),
-                    program=optional(text("The program that made it, if one did.")),
+                    path=tools.optional(_PATH),
+                    size=tools.integer("The size of its text in bytes."),
+                    author=tools.optional(tools.text("Who made it; null for a removed account.")),
+                    origin=tools.text("How it was made, such as on a device or with a key."),
+                    program=tools.optional(tools.text("The program that made it, if one did.")),
                     created_at=_TIME,
                 ),
             ),

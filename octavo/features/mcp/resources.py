@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from typing import cast
 
-from octavo.features.mcp import tool
+from octavo.features.mcp import tools
 from octavo.features.mcp.notes import NoteContent, Notes, NotesRefused, WorkspaceEntry
 from octavo.features.mcp.protocol import McpRequest, Params, invalid_params, no_resource
 
@@ -21,16 +21,16 @@ TEMPLATES: list[Json] = [
     {
         "name": "note",
         "title": "A note by its id",
-        "uriTemplate": tool.NOTE_TEMPLATE,
+        "uriTemplate": tools.NOTE_TEMPLATE,
         "mimeType": MEDIA_TYPE,
-        "description": f"The Markdown of a note. {tool.DATA_NOTICE}",
+        "description": f"The Markdown of a note. {tools.DATA_NOTICE}",
     },
     {
         "name": "note-at-path",
         "title": "A note by its path",
-        "uriTemplate": tool.PATH_TEMPLATE,
+        "uriTemplate": tools.PATH_TEMPLATE,
         "mimeType": MEDIA_TYPE,
-        "description": f"The Markdown of the note at a path. {tool.DATA_NOTICE}",
+        "description": f"The Markdown of the note at a path. {tools.DATA_NOTICE}",
     },
 ]
 
@@ -61,7 +61,7 @@ async def list_resources(notes: Notes, request: McpRequest) -> Json:
     found: Json = {
         "resources": [
             {
-                "uri": tool.note_uri(workspace.workspace_id, each.file_id),
+                "uri": tools.note_uri(workspace.workspace_id, each.file_id),
                 "name": each.path,
                 "description": f"A note of the workspace {workspace.name}.",
                 "mimeType": MEDIA_TYPE,
@@ -92,7 +92,7 @@ async def read_resource(notes: Notes, request: McpRequest) -> Json:
                 "_meta": {
                     "path": note.path,
                     "revisionId": note.revision_id,
-                    "notice": tool.DATA_NOTICE,
+                    "notice": tools.DATA_NOTICE,
                 },
             }
         ]
@@ -106,8 +106,8 @@ async def complete(notes: Notes, request: McpRequest) -> Json:
     argument = cast("Mapping[str, str]", params["argument"])
     template = reference.get("uri")
     if reference.get("type") != "ref/resource" or template not in (
-        tool.NOTE_TEMPLATE,
-        tool.PATH_TEMPLATE,
+        tools.NOTE_TEMPLATE,
+        tools.PATH_TEMPLATE,
     ):
         raise invalid_params(request, "Only the arguments of the resource templates are completed.")
     name, value = argument["name"], argument["value"]
@@ -119,7 +119,7 @@ async def complete(notes: Notes, request: McpRequest) -> Json:
             if each.name.casefold().startswith(wanted) or each.workspace_id.startswith(wanted)
         ]
         return _completion(values, more=False)
-    expected = "fileId" if template == tool.NOTE_TEMPLATE else "path"
+    expected = "fileId" if template == tools.NOTE_TEMPLATE else "path"
     if name != expected:
         raise invalid_params(request, f"The template has no argument {name[:80]!r}.")
     workspace_id = _workspace_of(params)
@@ -134,10 +134,10 @@ async def complete(notes: Notes, request: McpRequest) -> Json:
 
 
 async def _note_at(notes: Notes, uri: str) -> NoteContent | None:
-    place = tool.read_note_uri(uri)
+    place = tools.read_note_uri(uri)
     if place is not None and uri.startswith("octavo:"):
         return await notes.note(place.workspace_id, place.file_id)
-    by_path = tool.read_path_uri(uri)
+    by_path = tools.read_path_uri(uri)
     if by_path is None or "\0" in by_path[1]:
         return None
     workspace_id, path = by_path
@@ -155,7 +155,7 @@ async def _workspaces(notes: Notes) -> list[WorkspaceEntry]:
 def _workspace_of(params: Params) -> str | None:
     context = cast("Mapping[str, object]", params.get("context") or {})
     given = cast("Mapping[str, str]", context.get("arguments") or {})
-    return tool.read_identifier(given.get("workspaceId", ""))
+    return tools.read_identifier(given.get("workspaceId", ""))
 
 
 def _completion(values: list[str], *, more: bool) -> Json:

@@ -14,24 +14,15 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 from pydantic_core import to_json
 
 from octavo import __version__
-from octavo.features.mcp import protocol, resources
+from octavo.features.mcp import protocol, resources, tools
 from octavo.features.mcp.notes import Notes, NotesRefused
-from octavo.features.mcp.tool import (
-    DATA_NOTICE,
-    InvalidArguments,
-    Structured,
-    Tool,
-    ToolRefused,
-    advertised,
-    check_arguments,
-)
 
 Json = dict[str, object]
 Method = Callable[[protocol.McpRequest, "McpCaller"], Awaitable[Json]]
 
 INSTRUCTIONS = (
     "Octavo keeps notes in Markdown, in workspaces. Find notes with search or list_notes, read "
-    "them with read_note, and continue with the ids that results contain. " + DATA_NOTICE
+    "them with read_note, and continue with the ids that results contain. " + tools.DATA_NOTICE
 )
 _INFO: Json = {"name": "octavo", "title": "Octavo", "version": __version__}
 _CAPABILITIES: Json = {"tools": {}, "resources": {}, "completions": {}}
@@ -67,7 +58,7 @@ class McpServer:
         tools: those to serve, in the order of their list.
     """
 
-    def __init__(self, tools: Sequence[Tool]) -> None:
+    def __init__(self, tools: Sequence[tools.Tool]) -> None:
         self._tools = {each.name: each for each in tools}
         self._methods: Mapping[str, Method] = {
             "tools/call": self._call_tool,
@@ -161,8 +152,8 @@ class McpServer:
             raise WriteScopeMissing
         given = cast("Mapping[str, object] | None", request.params.get("arguments"))
         try:
-            structured = await tool.perform(caller.notes, check_arguments(tool.input, given))
-        except (InvalidArguments, ToolRefused) as refusal:
+            structured = await tool.perform(caller.notes, tools.check_arguments(tool.input, given))
+        except (tools.InvalidArguments, tools.ToolRefused) as refusal:
             result = _failed(str(refusal))
         except NotesRefused as refusal:
             result = _failed(_advice(refusal))
@@ -231,13 +222,13 @@ def _made(method: str, result: Json, *, modern: bool, scope: str) -> Json:
     return serialize_server_result(method, LATEST_MODERN_VERSION, whole)
 
 
-def _described(tool: Tool) -> Json:
+def _described(tool: tools.Tool) -> Json:
     return {
         "name": tool.name,
         "title": tool.title,
         "description": tool.description,
-        "inputSchema": advertised(tool.input),
-        "outputSchema": advertised(tool.output),
+        "inputSchema": tools.advertised(tool.input),
+        "outputSchema": tools.advertised(tool.output),
         "annotations": {
             "title": tool.title,
             "readOnlyHint": not tool.writes,
@@ -248,7 +239,7 @@ def _described(tool: Tool) -> Json:
     }
 
 
-def _succeeded(structured: Structured) -> Json:
+def _succeeded(structured: tools.Structured) -> Json:
     # Clients without structured content read the same document as text.
     text = to_json(structured).decode()
     return {

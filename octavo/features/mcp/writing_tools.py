@@ -8,6 +8,7 @@ Changesets of an access token have the origin ``mcp``.
 
 from typing import cast
 
+from octavo.features.mcp import tools
 from octavo.features.mcp.notes import NoteChange, NoteContent, Notes, NotesRefused
 from octavo.features.mcp.reading_tools import (
     LONGEST_ID,
@@ -16,45 +17,31 @@ from octavo.features.mcp.reading_tools import (
     WORKSPACE_ID,
     excerpt,
 )
-from octavo.features.mcp.tool import (
-    DATA_NOTICE,
-    Arguments,
-    Structured,
-    Tool,
-    ToolRefused,
-    boolean,
-    integer,
-    note_argument,
-    note_uri,
-    optional,
-    record,
-    revision_argument,
-    text,
-    workspace_argument,
-)
 
 _HEAD_MOVED = "head_moved"
-_REVISION_ID = text(
+_REVISION_ID = tools.text(
     "The revision_id of the note that you read last, from read_note or a change.",
     longest=LONGEST_ID,
 )
-_PATH = text("The path of the note, such as Folder/Name.md.", shortest=1, longest=LONGEST_PATH)
+_PATH = tools.text(
+    "The path of the note, such as Folder/Name.md.", shortest=1, longest=LONGEST_PATH
+)
 
 
-def writing_tools() -> tuple[Tool, ...]:
+def writing_tools() -> tuple[tools.Tool, ...]:
     """Return the tools, in the order in which clients list them."""
     return _TOOLS
 
 
-async def _create_note(notes: Notes, arguments: Arguments) -> Structured:
-    workspace_id = workspace_argument(arguments)
+async def _create_note(notes: Notes, arguments: tools.Arguments) -> tools.Structured:
+    workspace_id = tools.workspace_argument(arguments)
     path, content = cast("str", arguments["path"]), cast("str", arguments["text"])
     return _changed(workspace_id, await notes.create(workspace_id, path, content))
 
 
-async def _update_note(notes: Notes, arguments: Arguments) -> Structured:
-    workspace_id, file_id = note_argument(arguments)
-    expected, content = revision_argument(arguments), cast("str", arguments["text"])
+async def _update_note(notes: Notes, arguments: tools.Arguments) -> tools.Structured:
+    workspace_id, file_id = tools.note_argument(arguments)
+    expected, content = tools.revision_argument(arguments), cast("str", arguments["text"])
     try:
         changed = await notes.update(workspace_id, file_id, expected, content)
     except NotesRefused as refusal:
@@ -62,9 +49,9 @@ async def _update_note(notes: Notes, arguments: Arguments) -> Structured:
     return _changed(workspace_id, changed)
 
 
-async def _edit_note(notes: Notes, arguments: Arguments) -> Structured:
-    workspace_id, file_id = note_argument(arguments)
-    expected = revision_argument(arguments)
+async def _edit_note(notes: Notes, arguments: tools.Arguments) -> tools.Structured:
+    workspace_id, file_id = tools.note_argument(arguments)
+    expected = tools.revision_argument(arguments)
     old, new = cast("str", arguments["old_text"]), cast("str", arguments["new_text"])
     note = await notes.note(workspace_id, file_id)
     if note.revision_id != expected:
@@ -84,21 +71,21 @@ def replaced(content: str, old: str, new: str, *, every: bool) -> tuple[str, int
     """
     count = content.count(old)
     if not count:
-        raise ToolRefused(
+        raise tools.ToolRefused(
             "old_text does not occur in the note: nothing was changed. It must equal the text "
             "exactly, including spaces and line feeds. Read the note again with read_note."
         )
     if count > 1 and not every:
-        raise ToolRefused(
+        raise tools.ToolRefused(
             f"old_text occurs {count} times: nothing was changed. Give more of the text around "
             "the place to change, or set replace_all to true."
         )
     return content.replace(old, new), count
 
 
-async def _move_note(notes: Notes, arguments: Arguments) -> Structured:
-    workspace_id, file_id = note_argument(arguments)
-    expected, path = revision_argument(arguments), cast("str", arguments["path"])
+async def _move_note(notes: Notes, arguments: tools.Arguments) -> tools.Structured:
+    workspace_id, file_id = tools.note_argument(arguments)
+    expected, path = tools.revision_argument(arguments), cast("str", arguments["path"])
     try:
         changed = await notes.move(workspace_id, file_id, expected, path)
     except NotesRefused as refusal:
@@ -106,9 +93,9 @@ async def _move_note(notes: Notes, arguments: Arguments) -> Structured:
     return _changed(workspace_id, changed)
 
 
-async def _delete_note(notes: Notes, arguments: Arguments) -> Structured:
-    workspace_id, file_id = note_argument(arguments)
-    expected = revision_argument(arguments)
+async def _delete_note(notes: Notes, arguments: tools.Arguments) -> tools.Structured:
+    workspace_id, file_id = tools.note_argument(arguments)
+    expected = tools.revision_argument(arguments)
     try:
         changed = await notes.delete(workspace_id, file_id, expected)
     except NotesRefused as refusal:
@@ -125,19 +112,19 @@ async def _explained(
     return _moved(await notes.note(workspace_id, file_id))
 
 
-def _moved(note: NoteContent) -> ToolRefused:
+def _moved(note: NoteContent) -> tools.ToolRefused:
     part = excerpt(note.text)
     more = "" if part.next is None else f" Only the first {part.end_character} characters follow."
-    return ToolRefused(
+    return tools.ToolRefused(
         "The note has changed since that revision was read: nothing was changed. Merge your change "
         f"with its present text, and call the tool again with revision_id {note.revision_id}. "
-        f"{DATA_NOTICE}{more} Its path: {note.path}\nIts text:\n\n{part.text}"
+        f"{tools.DATA_NOTICE}{more} Its path: {note.path}\nIts text:\n\n{part.text}"
     )
 
 
-def _changed(workspace_id: str, changed: NoteChange) -> Structured:
+def _changed(workspace_id: str, changed: NoteChange) -> tools.Structured:
     return {
-        "note_id": note_uri(workspace_id, changed.file_id),
+        "note_id": tools.note_uri(workspace_id, changed.file_id),
         "path": changed.path,
         "revision_id": changed.revision_id,
         "outcome": changed.outcome,
@@ -146,71 +133,71 @@ def _changed(workspace_id: str, changed: NoteChange) -> Structured:
 
 _RESULT = {
     "note_id": NOTE_ID,
-    "path": optional(text("The path of the note.")),
-    "revision_id": text("The new revision: give it to the next change of the note."),
-    "outcome": text("What was done, such as created, updated or unchanged."),
+    "path": tools.optional(tools.text("The path of the note.")),
+    "revision_id": tools.text("The new revision: give it to the next change of the note."),
+    "outcome": tools.text("What was done, such as created, updated or unchanged."),
 }
-_OUTPUT = record(**_RESULT)
+_OUTPUT = tools.record(**_RESULT)
 _TOOLS = (
-    Tool(
+    tools.Tool(
         "create_note",
         "Create a note",
         "Create a note in Markdown at a path that no file has yet.",
-        record(
+        tools.record(
             workspace_id=WORKSPACE_ID,
             path=_PATH,
-            text=text("The Markdown of the note."),
+            text=tools.text("The Markdown of the note."),
         ),
         _OUTPUT,
         _create_note,
         effect="adds",
         repeatable=False,
     ),
-    Tool(
+    tools.Tool(
         "update_note",
         "Replace the text of a note",
         "Replace the whole text of a note that you have read. For a small change, use edit_note. "
         "The earlier text remains in the history.",
-        record(
+        tools.record(
             note_id=NOTE_ID,
             revision_id=_REVISION_ID,
-            text=text("The whole new Markdown of the note."),
+            text=tools.text("The whole new Markdown of the note."),
         ),
         _OUTPUT,
         _update_note,
         effect="changes",
     ),
-    Tool(
+    tools.Tool(
         "edit_note",
         "Edit a note",
         "Replace a piece of the text of a note that you have read. The piece must occur exactly "
         "once, unless replace_all is true.",
-        record(
+        tools.record(
             note_id=NOTE_ID,
             revision_id=_REVISION_ID,
-            old_text=text("The piece to replace, exactly as it is in the note.", shortest=1),
-            new_text=text("What replaces it; empty to remove it."),
-            replace_all=optional(boolean("Whether every occurrence is replaced.")),
+            old_text=tools.text("The piece to replace, exactly as it is in the note.", shortest=1),
+            new_text=tools.text("What replaces it; empty to remove it."),
+            replace_all=tools.optional(tools.boolean("Whether every occurrence is replaced.")),
         ),
-        record(**_RESULT, replacements=integer("How many pieces were replaced.")),
+        tools.record(**_RESULT, replacements=tools.integer("How many pieces were replaced.")),
         _edit_note,
         effect="changes",
         repeatable=False,
     ),
-    Tool(
+    tools.Tool(
         "move_note",
         "Move a note",
         "Move or rename a note that you have read. Links of other notes to it follow.",
-        record(note_id=NOTE_ID, revision_id=_REVISION_ID, path=_PATH),
+        tools.record(note_id=NOTE_ID, revision_id=_REVISION_ID, path=_PATH),
         _OUTPUT,
         _move_note,
         effect="changes",
     ),
-    Tool(
+    tools.Tool(
         "delete_note",
         "Delete a note",
         "Delete a note that you have read. People can restore it from its history.",
-        record(note_id=NOTE_ID, revision_id=_REVISION_ID),
+        tools.record(note_id=NOTE_ID, revision_id=_REVISION_ID),
         _OUTPUT,
         _delete_note,
         effect="deletes",

@@ -6,7 +6,7 @@ from unicodedata import category
 import pytest
 
 from octavo.features.mcp.reading_tools import reading_tools
-from octavo.features.mcp.tool import DATA_NOTICE
+from octavo.features.mcp.tools import DATA_NOTICE
 from tests.fakes.mcp_client import LEGACY, MODERN, Json, McpClient
 from tests.fakes.notes_api import Note, NotesApi
 from tests.features.mcp.test_reading_tools import id_of

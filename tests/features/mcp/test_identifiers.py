@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.features.mcp.tool import (
+from octavo.features.mcp.tools import (
     note_uri,
     path_uri,
     read_identifier,

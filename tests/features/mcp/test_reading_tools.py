@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from octavo.features.mcp.reading_tools import MAX_FETCHED, MAX_RESULTS, PAGE, reading_tools
-from octavo.features.mcp.tool import DATA_NOTICE, Tool, advertised, note_uri
+from octavo.features.mcp.tools import DATA_NOTICE, Tool, advertised, note_uri
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.mcp_client import McpClient
 from tests.fakes.notes_api import NOBODYS, Note, NotesApi

@@ -3,7 +3,7 @@
 import pytest
 
 from octavo.features.mcp.resources import PAGE, TEMPLATES
-from octavo.features.mcp.tool import DATA_NOTICE, NOTE_TEMPLATE, PATH_TEMPLATE, note_uri, path_uri
+from octavo.features.mcp.tools import DATA_NOTICE, NOTE_TEMPLATE, PATH_TEMPLATE, note_uri, path_uri
 from tests.fakes.mcp_client import LEGACY, MODERN, Json, McpClient
 from tests.fakes.notes_api import NOBODYS, NotesApi
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.features.mcp.tool import (
+from octavo.features.mcp.tools import (
     InvalidArguments,
     advertised,
     boolean,

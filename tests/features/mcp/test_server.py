@@ -12,7 +12,7 @@ from mcp_types import ResourceTemplateReference, TextContent, TextResourceConten
 
 from octavo.features.mcp.reading_tools import reading_tools
 from octavo.features.mcp.server import INSTRUCTIONS
-from octavo.features.mcp.tool import NOTE_TEMPLATE, note_uri
+from octavo.features.mcp.tools import NOTE_TEMPLATE, note_uri
 from packages.antechamber.tests.http_server import serving
 from tests.fakes.mcp_client import LEGACY, MODERN
 from tests.fakes.notes_api import NotesApi

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from octavo.features.mcp.notes import NoteChange, NoteContent, Notes, NotesRefused
 from octavo.features.mcp.reading_tools import reading_tools
-from octavo.features.mcp.tool import Tool, ToolRefused, advertised, note_uri
+from octavo.features.mcp.tools import Tool, ToolRefused, advertised, note_uri
 from octavo.features.mcp.writing_tools import replaced, writing_tools
 from tests.fakes.mcp_client import LEGACY, MODERN, Json, McpClient
 from tests.fakes.notes_api import Note, NotesApi
