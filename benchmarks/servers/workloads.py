@@ -132,7 +132,7 @@ def quart_pages() -> QuartTrio:
 
     return pages(
         api_document="/api/openapi.json",
-        openapi={
+        openapi=lambda: {
             "openapi": "3.1.0",
             "info": {"title": "Octavo", "version": "1", "description": ""},
             "components": {"schemas": {}},

@@ -2,11 +2,10 @@
 
 import gzip
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from http import HTTPStatus
 from types import TracebackType
 
-import trio
 from octavo_rules.problems import (
     AccountLocked,
     ConsentRequired,
@@ -23,6 +22,7 @@ from werkzeug.exceptions import HTTPException
 from octavo.access.ports import Clock, NewEntropy
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
 from octavo.http import contract
+from octavo.http.lazy import LazyValue
 from octavo.http.pages import API_REFERENCE, forms, frame, localized, long_texts, responses
 from octavo.http.pages.page_registry import PageRegistry
 from octavo.http.pages.reference import reference, spans
@@ -35,9 +35,6 @@ from octavo.templates import FOLDER, loader_of
 
 FOREVER = "public, max-age=31536000, immutable"
 """The ``cache-control`` of a file whose path contains a digest of its content (RFC 8246)."""
-
-PIECES = 100
-"""Chunks of a long template rendered between checkpoints."""
 
 _LOGGER = logging.getLogger(__name__)
 _HEADERS = tuple(
@@ -74,7 +71,7 @@ class _Pages(QuartTrio):
 def pages(
     *,
     api_document: str,
-    openapi: Mapping[str, object],
+    openapi: Callable[[], Mapping[str, object]],
     problems: Sequence[contract.AnyProblem] = (),
     public_url: str = "",
     legal: LegalDocuments = NO_DOCUMENTS,
@@ -88,12 +85,12 @@ def pages(
 ) -> QuartTrio:
     """Return the ASGI application of the pages.
 
-    ``api_document`` is the path of the OpenAPI document, ``openapi`` the document, which is shown
-    at `API_REFERENCE`. Each of ``problems`` gets a page below ``/problems/``, which the ``type`` of
-    a problem links to. ``public_url`` is the address of the installation, without a trailing slash.
-    People accept the documents ``legal``; ``sends_mail`` is whether the installation can send
-    messages, ``mcp`` whether programs can be connected. Each of ``features`` adds its pages.
-    ``perform`` performs operations of the API.
+    ``api_document`` is the path of the OpenAPI document, which ``openapi`` returns: the first
+    visitor of `API_REFERENCE` waits until it is rendered, in a thread. Each of ``problems`` gets a
+    page below ``/problems/``, which the ``type`` of a problem links to. ``public_url`` is the
+    address of the installation, without a trailing slash. People accept the documents ``legal``;
+    ``sends_mail`` is whether the installation can send messages, ``mcp`` whether programs can be
+    connected. Each of ``features`` adds its pages. ``perform`` performs operations of the API.
     ``now`` is the clock, in seconds of Unix time; ``new_entropy`` returns the entropy of hidden
     fields, and ``stamps`` makes those of forms with a long text.
     The application must receive the lifespan before its first request. The header
@@ -115,24 +112,18 @@ def pages(
     style, icon, variables = page_files(public_url, legal.links)
     app.jinja_env.globals.update(variables, portal_links=(), mcp=mcp)
     app.jinja_env.globals.update(sends_mail=sends_mail)
-    api_page = packed_api_page = b""
 
-    described = reference(openapi)
+    def render_api_page() -> tuple[bytes, bytes]:
+        page = app.jinja_env.get_template("reference.html").render(
+            frame.for_everybody(),
+            contract=reference(openapi()),
+            spans=spans,
+            api_document=api_document,
+        )
+        return page.encode(), gzip.compress(page.encode())
 
-    @app.before_serving
-    async def write_api_page() -> None:
-        # The longest page, and the same for everyone: rendered once, with checkpoints.
-        nonlocal api_page, packed_api_page
-        template = app.jinja_env.get_template("reference.html")
-        pieces = []
-        context = {**frame.for_everybody(), "contract": described, "spans": spans}
-        for piece in template.generate(context, api_document=api_document):
-            pieces.append(piece)
-            if len(pieces) % PIECES == 0:
-                await trio.lowlevel.checkpoint()
-        api_page = "".join(pieces).encode()
-        packed_api_page = await trio.to_thread.run_sync(gzip.compress, api_page)
-
+    # The longest page, and the same for everyone.
+    api_page = LazyValue(render_api_page)
     frame.add_frame(app, now, MENU)
     long_texts.add_long_texts(app, new_entropy)
     site = PageRegistry(app, perform, public_url=public_url, new_entropy=new_entropy, stamps=stamps)
@@ -152,7 +143,7 @@ def pages(
 
     @app.get(API_REFERENCE)
     async def show_api() -> Response:
-        response = _packed(api_page, packed_api_page, "text/html; charset=utf-8")
+        response = _packed(*await api_page.get(), "text/html; charset=utf-8")
         response.headers["cache-control"] = "no-cache"
         return await _conditional(response)
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -121,6 +122,7 @@ CONTRACT: tuple[type, ...] = tuple(
 """Every class whose methods declare operations."""
 
 
+@cache
 def contract_document() -> contract.Json:
     """Return the OpenAPI document of all operations."""
     examples: dict[str, contract.Json] = json.loads(EXAMPLES.read_bytes())

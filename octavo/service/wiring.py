@@ -1,6 +1,6 @@
 """The application that serves every operation, page and stream of the service."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import cast
 
@@ -39,16 +39,15 @@ def wire_application(
     kernel, features = service.kernel, service.features
     parts = features.parts
     public_url = kernel.settings.public_url
-    openapi = LazyValue(contract_document)
 
     async def load_pages() -> ASGIApplication:
-        make = partial(_pages, service, legal, await openapi.get(), application.perform)
+        make = partial(_pages, service, legal, application.perform)
         return await trio.to_thread.run_sync(make, abandon_on_cancel=True)
 
     application = contract.Application(
         [
             ServiceOperations(readiness),
-            ContractOperations(openapi.get),
+            ContractOperations(LazyValue(contract_document).get),
             *(operations for each in parts for operations in each.operations),
         ],
         absent={group: why for each in parts for group, why in each.absent.items()},
@@ -73,9 +72,7 @@ def wire_application(
     return application
 
 
-def _pages(
-    service: Service, legal: Legal, openapi: Mapping[str, object], perform: contract.Perform
-) -> ASGIApplication:
+def _pages(service: Service, legal: Legal, perform: contract.Perform) -> ASGIApplication:
     # Quart takes a third of the time of the start.
     from octavo.http.pages.forms import FormStamps  # noqa: PLC0415
     from octavo.service.pages import pages  # noqa: PLC0415
@@ -88,7 +85,7 @@ def _pages(
     stamps = FormStamps(form_secret, now=now, session_seconds=features.accounts.life.absolute)
     application = pages(
         api_document=ContractOperations.PATH,
-        openapi=openapi,
+        openapi=contract_document,
         problems=explained_problems(),
         public_url=kernel.settings.public_url,
         legal=legal.documents,

@@ -363,7 +363,7 @@ class Installation:
         )
         self.app = pages(
             api_document="/api/openapi.json",
-            openapi=openapi_document([ServiceOperations], title="Octavo", version="1"),
+            openapi=lambda: openapi_document([ServiceOperations], title="Octavo", version="1"),
             public_url=ORIGIN,
             legal=users.identity.legal,
             sends_mail=sends_mail,

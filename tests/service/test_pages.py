@@ -79,7 +79,9 @@ def make() -> QuartTrio:
     """The pages, and below /test whatever can fail on one."""
     app = pages(
         api_document="/api/openapi.json",
-        openapi=openapi_document([ServiceOperations, ShelfOperations], title="Octavo", version="1"),
+        openapi=lambda: openapi_document(
+            [ServiceOperations, ShelfOperations], title="Octavo", version="1"
+        ),
         problems=[NotFound, Unexplained],
         public_url="https://octavo.example",
         perform=nobody,
@@ -303,7 +305,7 @@ def pages_of(contract: Mapping[str, object]) -> QuartTrio:
     """The pages of an API."""
     return pages(
         api_document="/api/openapi.json",
-        openapi=contract,
+        openapi=lambda: contract,
         perform=nobody,
         now=no_time,
         new_entropy=no_entropy,

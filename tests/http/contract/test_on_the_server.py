@@ -127,7 +127,7 @@ async def test_page_is_logged_with_its_bytes_and_the_code_of_its_refusal(
     described = openapi_document([Patient], title="Octavo", version="1")
     app = pages(
         api_document="/api/openapi.json",
-        openapi=described,
+        openapi=lambda: described,
         perform=nobody,
         now=no_time,
         new_entropy=no_entropy,

@@ -91,7 +91,7 @@ async def test_used_link_leads_to_a_new_one(house: Installation) -> None:
 def without_mail() -> QuartTrio:
     return pages(
         api_document="/api/openapi.json",
-        openapi=openapi_document([], title="Octavo", version="1"),
+        openapi=lambda: openapi_document([], title="Octavo", version="1"),
         features=[lambda site: add_password_reset_pages(site, closed)],
         perform=nobody,
         now=no_time,
