@@ -1,9 +1,10 @@
 """The problems of failures: of the workspace actor, of the stores, and of workers.
 
 Refusals are problems themselves, and handlers let them propagate. The pipeline of the contract
-converts everything else here.
+converts everything else here. `wait_of` tells people when to try again.
 """
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -16,6 +17,7 @@ from greenroom import (
     OutcomeUnknown,
 )
 from octavo_rules import problems
+from octavo_rules.problems import Problem
 
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, NoWorkspace
 from octavo.store import StoreFull, StoreUnavailable
@@ -93,3 +95,19 @@ def failures_as_problems() -> Iterator[None]:
             raise problem from error
         finally:
             del problem
+
+
+_MINUTE = 60
+_FEW = 10
+
+
+def wait_of(problem: Problem) -> str:
+    """Return when a person may try again, in words such as ``in a minute``."""
+    given = dict(problem.headers).get(b"retry-after", b"")
+    seconds = int(given) if given.isdigit() else _MINUTE
+    if seconds <= _FEW:
+        return "in a few seconds"
+    if seconds <= _MINUTE - _FEW:
+        return f"in {math.ceil(seconds / _FEW) * _FEW} seconds"
+    minutes = math.ceil(seconds / _MINUTE)
+    return f"in {minutes} minutes" if minutes > 1 else "in a minute"

@@ -4,7 +4,6 @@ A message says what happened, and is shown once by the next page. A cookie names
 this module: no other text can be shown with it. It is only set by a response to a form.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -17,10 +16,9 @@ from octavo.http import contract
 from octavo.http.callers import cookie_values
 from octavo.http.pages.long_texts import body_of
 from octavo.http.pages.redirects import is_external_redirect
+from octavo.http.refusals import wait_of
 from octavo.model.access.account import PasswordQueueFull
 
-_MINUTE = 60
-_FEW = 10
 _BUSY = "The server is checking many other passwords at the moment"
 _OF_THE_ACCOUNT = frozenset({"not_signed_in", "account_locked", "consent_required"})
 
@@ -42,18 +40,6 @@ class FormErrors:
     fields: Mapping[str, str] = field(default_factory=dict)
     headers: tuple[Header, ...] = ()
     code: str = InvalidRequest.code
-
-
-def wait_of(problem: Problem) -> str:
-    """Return when a person may try again, in words such as ``in a minute``."""
-    given = dict(problem.headers).get(b"retry-after", b"")
-    seconds = int(given) if given.isdigit() else _MINUTE
-    if seconds <= _FEW:
-        return "in a few seconds"
-    if seconds <= _MINUTE - _FEW:
-        return f"in {math.ceil(seconds / _FEW) * _FEW} seconds"
-    minutes = math.ceil(seconds / _MINUTE)
-    return f"in {minutes} minutes" if minutes > 1 else "in a minute"
 
 
 def form_errors_of(problem: Problem, names: Mapping[str, str] | None = None) -> FormErrors:

@@ -7,7 +7,7 @@ from octavo_rules.problems import Problem
 
 from octavo.features.publishing.views import PublishedPages
 from octavo.http import contract
-from octavo.http.pages.responses import wait_of
+from octavo.http.refusals import wait_of
 
 _WORDS: Mapping[int, tuple[str, str]] = {
     HTTPStatus.REQUEST_TIMEOUT: (
