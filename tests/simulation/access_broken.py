@@ -23,7 +23,7 @@ from octavo.store.queries import process_notices, workspaces
 from octavo.ws.notice_stream import NoticeStream
 from tests.simulation import access_service
 from tests.simulation.access_process import AccessProcess
-from tests.simulation.broken import Break
+from tests.simulation.simulation import Break
 
 
 async def _nothing(*_: object) -> None:

@@ -17,8 +17,7 @@ from octavo.store import Script, Transaction
 from octavo.store.queries import changesets
 from octavo.store.queries.changesets import commit_changesets
 from octavo.store.queries.revision_rows import WORKSPACE
-
-Break = Callable[[pytest.MonkeyPatch], None]
+from tests.simulation.simulation import Break
 
 
 def reply_before_commit(patch: pytest.MonkeyPatch) -> None:

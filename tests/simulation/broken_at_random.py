@@ -15,7 +15,6 @@ from octavo_rules.identity import Cursor, WorkspaceId
 
 from octavo.actors.jobs import indexing
 from octavo.actors.workspace.planning import PendingPush
-from octavo.features.images import sql as uploads
 from octavo.features.links.sql import link_queries
 from octavo.store import Script, Transaction
 from octavo.store.queries import changesets, documents, feed, revision_rows
@@ -64,12 +63,6 @@ def execute_what_was_withdrawn(patch: pytest.MonkeyPatch) -> None:
         return self._state is EnvelopeState.QUEUED
 
     patch.setattr(Envelope, "abandon", pretend)
-
-
-def expire_uploads_at_once(patch: pytest.MonkeyPatch) -> None:
-    """Uploads are removed when the job runs, however young."""
-    expire = uploads.expire
-    patch.setattr(uploads, "expire", lambda before: expire(before + 100 * 86_400_000))
 
 
 def keep_the_former_state_vector(patch: pytest.MonkeyPatch) -> None:
@@ -153,5 +146,3 @@ BROKEN_AT_RANDOM: Mapping[Break, str] = {
     rewrite_links_among_other_changes: "reads .* without",
 }
 """What is broken, and the message of the first failing schedule."""
-BROKEN_UPLOADS: Mapping[Break, str] = {expire_uploads_at_once: "the upload .* has expired"}
-"""The same, of runs with images."""

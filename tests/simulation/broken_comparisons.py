@@ -11,7 +11,7 @@ from octavo.store import Script, Transaction
 from octavo.store.queries import changesets
 from octavo.store.queries import feed as feeds
 from octavo.store.queries.feed import Heads, Since
-from tests.simulation.broken import Break
+from tests.simulation.simulation import Break
 
 
 def commit_at_a_position(patch: pytest.MonkeyPatch) -> None:

@@ -26,8 +26,8 @@ from octavo.features.usage import feature as usage
 from octavo.store import Script, Store, StoreError, StoreUnavailable, Transaction
 from octavo.store.queries import audit, expiry, sweeping
 from tests.simulation import housekeeping_service
-from tests.simulation.broken import Break
 from tests.simulation.housekeeping_rows import DAY
+from tests.simulation.simulation import Break
 
 
 def forget_receipts_early(patch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,10 @@ import re
 import statistics
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -20,41 +22,23 @@ from typing import NamedTuple
 import pytest
 from greenroom.testing import ScheduleFailure, explore
 
+from octavo.service.features import FEATURES
 from tests.fakes import readable_ids
 from tests.simulation.access_broken import ACCESS_BROKEN
 from tests.simulation.access_service import simulate_access
-from tests.simulation.broken import BROKEN, Break
-from tests.simulation.broken_at_random import BROKEN_AT_RANDOM, BROKEN_UPLOADS
+from tests.simulation.broken import BROKEN
+from tests.simulation.broken_at_random import BROKEN_AT_RANDOM
 from tests.simulation.broken_coincidences import BROKEN_COINCIDENCES
 from tests.simulation.broken_comparisons import BROKEN_COMPARISONS
 from tests.simulation.broken_documents import BROKEN_DOCUMENTS
-from tests.simulation.broken_images import BROKEN_IMAGES
-from tests.simulation.broken_imports import BROKEN_IMPORTS
-from tests.simulation.broken_publishing import BROKEN_PUBLISHING
-from tests.simulation.broken_restorations import BROKEN_RESTORATIONS
-from tests.simulation.broken_usage import BROKEN_USAGE
 from tests.simulation.housekeeping_broken import HOUSEKEEPING_BROKEN
 from tests.simulation.housekeeping_service import simulate_housekeeping
-from tests.simulation.identity_broken import IDENTITY_BROKEN
-from tests.simulation.identity_broken_programs import PROGRAMS_BROKEN
-from tests.simulation.identity_service import simulate_identity
-from tests.simulation.import_service import simulate_imports
-from tests.simulation.publishing_service import simulate_publishing
-from tests.simulation.restoration_service import simulate_restorations
 from tests.simulation.service import simulate
+from tests.simulation.simulation import Break, Broken, Simulation
 from tests.simulation.taken_back_service import simulate_taken_back
-from tests.simulation.usage_service import simulate_usage
 
 SEEDS_FILE = Path(__file__).parent / "seeds.json"
 SEEDS: dict[str, int] = json.loads(SEEDS_FILE.read_text())
-
-
-class Simulation(NamedTuple):
-    """A scenario, whether time may pass early in it, and the schedules that find every fault."""
-
-    scenario: Callable[[], Awaitable[None]]
-    most: int
-    early_time: bool = True
 
 
 class Variant(NamedTuple):
@@ -86,28 +70,30 @@ class Variant(NamedTuple):
 
 _NOTES = Simulation(partial(simulate, together=False, images=False), 600)
 _DOCUMENTS = Simulation(partial(simulate, together=True, images=False), 600)
-_IMAGES = Simulation(partial(simulate, together=False, images=True), 600)
-_TABLES: tuple[tuple[str, Simulation, Mapping[Break, str]], ...] = (
-    ("service", _NOTES, BROKEN),
-    ("service", _DOCUMENTS, BROKEN_DOCUMENTS),
-    ("service", _IMAGES, BROKEN_IMAGES),
-    ("service", _NOTES, BROKEN_COINCIDENCES),
-    ("service", _DOCUMENTS, BROKEN_AT_RANDOM),
-    ("service", _IMAGES, BROKEN_UPLOADS),
-    ("access", Simulation(simulate_access, 600, early_time=False), ACCESS_BROKEN),
-    ("housekeeping", Simulation(simulate_housekeeping, 200, early_time=False), HOUSEKEEPING_BROKEN),
-    ("identity", Simulation(partial(simulate_identity, programs=False), 200), IDENTITY_BROKEN),
-    ("identity", Simulation(partial(simulate_identity, programs=True), 200), PROGRAMS_BROKEN),
-    ("imports", Simulation(simulate_imports, 800, early_time=False), BROKEN_IMPORTS),
-    ("publishing", Simulation(simulate_publishing, 600), BROKEN_PUBLISHING),
-    ("restorations", Simulation(simulate_restorations, 600, early_time=False), BROKEN_RESTORATIONS),
-    ("taken_back", Simulation(simulate_taken_back, 600), BROKEN_COMPARISONS),
-    ("usage", Simulation(simulate_usage, 200), BROKEN_USAGE),
-)
+_ACCESS = Simulation(simulate_access, 600, early_time=False)
+_HOUSEKEEPING = Simulation(simulate_housekeeping, 200, early_time=False)
+
+
+def _of_features() -> Iterator[Broken]:
+    for feature in FEATURES:
+        name = f"tests.features.{feature.name}.simulation"
+        if find_spec(name) is not None:
+            yield import_module(name).BROKEN
+
+
 VARIANTS = {
     broken: Variant(f"{name}-{broken.__name__}", broken, message, simulation)
-    for name, simulation, table in _TABLES
-    for broken, message in table.items()
+    for name, simulation, messages in (
+        Broken("service", _NOTES, BROKEN),
+        Broken("service", _DOCUMENTS, BROKEN_DOCUMENTS),
+        Broken("service", _NOTES, BROKEN_COINCIDENCES),
+        Broken("service", _DOCUMENTS, BROKEN_AT_RANDOM),
+        Broken("access", _ACCESS, ACCESS_BROKEN),
+        Broken("housekeeping", _HOUSEKEEPING, HOUSEKEEPING_BROKEN),
+        Broken("taken_back", Simulation(simulate_taken_back, 600), BROKEN_COMPARISONS),
+        *_of_features(),
+    )
+    for broken, message in messages.items()
 }
 
 

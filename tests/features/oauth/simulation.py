@@ -1,6 +1,6 @@
-"""Access of programs that is broken on purpose, as in `identity_broken`."""
+"""Access of programs that is broken on purpose, as identity in accounts."""
 
-from collections.abc import Mapping
+from functools import partial
 
 import pytest
 from octavo_rules.identity import AccountId
@@ -13,7 +13,8 @@ from octavo.features.oauth.sql.oauth_grants import NewToken
 from octavo.model.access.account import ClientId, GrantId
 from octavo.model.access.token import digest_of
 from octavo.store import Script, Transaction
-from tests.simulation.broken import Break
+from tests.simulation.identity_service import simulate_identity
+from tests.simulation.simulation import Broken, Simulation
 
 
 def use_up_nothing(patch: pytest.MonkeyPatch) -> None:
@@ -118,13 +119,17 @@ def end_grants_unrecorded(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Tokens, "_revoke", end)
 
 
-PROGRAMS_BROKEN: Mapping[Break, str] = {
-    use_up_nothing: r"the grant .* has \d refresh tokens for \d uses",
-    check_uses_before: r"the grant .* has 2 refresh tokens for 1 uses",
-    forgive_replays: "a grant remains after the replay",
-    remember_revoked_tokens: "a caller was found for a token",
-    leave_tokens_of_removed_programs: "a caller was found for a token .*after the removal",
-    serve_any_program: "another program got tokens",
-    end_grants_unrecorded: "a change has no entry in the audit of its transaction",
-}
+BROKEN = Broken(
+    "identity",
+    Simulation(partial(simulate_identity, programs=True), 200),
+    {
+        use_up_nothing: r"the grant .* has \d refresh tokens for \d uses",
+        check_uses_before: r"the grant .* has 2 refresh tokens for 1 uses",
+        forgive_replays: "a grant remains after the replay",
+        remember_revoked_tokens: "a caller was found for a token",
+        leave_tokens_of_removed_programs: "a caller was found for a token .*after the removal",
+        serve_any_program: "another program got tokens",
+        end_grants_unrecorded: "a change has no entry in the audit of its transaction",
+    },
+)
 """What is left out, and the message of the first failing schedule."""

@@ -1,6 +1,6 @@
 """Restorations that are broken on purpose."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import count
 
@@ -16,7 +16,8 @@ from octavo.features.history.rules.reversion import Reversion
 from octavo.features.history.sql.restorations import RestorationKey, StoredRestoration
 from octavo.model.files.path import path_key
 from octavo.store import Script, Transaction
-from tests.simulation.broken import Break
+from tests.simulation.restoration_service import simulate_restorations
+from tests.simulation.simulation import Broken, Simulation
 
 
 def overwrite_what_others_write(patch: pytest.MonkeyPatch) -> None:
@@ -127,16 +128,20 @@ def _without_deleted(planned: Restoration) -> tuple[LeftFile, ...]:
     return tuple(each for each in planned.left if each.reason != "still_deleted")
 
 
-BROKEN_RESTORATIONS: Mapping[Break, str] = {
-    overwrite_what_others_write: "was overwritten",
-    number_changesets_anew: "who did not write to it",
-    leave_nothing_out_of_the_way: "does not end|that nobody disturbs",
-    forget_what_was_left: "does not end",
-    go_on_as_who_began: "does not end",
-    need_no_permission: "might not write any more",
-    keep_silent_about_what_stays_deleted: "and is not named",
-    count_what_stays_deleted: "are said to have returned|and is not named",
-    make_room_for_what_stays_deleted: "was overwritten",
-    give_no_former_path_back: "its former path is free",
-}
+BROKEN = Broken(
+    "restorations",
+    Simulation(simulate_restorations, 600, early_time=False),
+    {
+        overwrite_what_others_write: "was overwritten",
+        number_changesets_anew: "who did not write to it",
+        leave_nothing_out_of_the_way: "does not end|that nobody disturbs",
+        forget_what_was_left: "does not end",
+        go_on_as_who_began: "does not end",
+        need_no_permission: "might not write any more",
+        keep_silent_about_what_stays_deleted: "and is not named",
+        count_what_stays_deleted: "are said to have returned|and is not named",
+        make_room_for_what_stays_deleted: "was overwritten",
+        give_no_former_path_back: "its former path is free",
+    },
+)
 """What is left out, and the message of the first failing schedule."""

@@ -1,14 +1,13 @@
 """Counts of usage that are broken on purpose."""
 
-from collections.abc import Mapping
-
 import pytest
 import trio
 
 from octavo.features.usage import sql as usage
 from octavo.features.usage.meter import UsageCounters, UsageMeter
 from octavo.model.usage import NOTHING
-from tests.simulation.broken import Break
+from tests.simulation.simulation import Broken, Simulation
+from tests.simulation.usage_service import simulate_usage
 
 
 def add_again(patch: pytest.MonkeyPatch) -> None:
@@ -63,11 +62,15 @@ def hold_nothing_on_its_way(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(UsageCounters, "next_batch", next_one)
 
 
-BROKEN_USAGE: Mapping[Break, str] = {
-    add_again: "are stored of",
-    drop_unknown_batches: "are stored of|has lost counts",
-    forget_the_month_before: "are stored of",
-    store_rarely: "older than some seconds",
-    hold_nothing_on_its_way: "were read with a limit",
-}
+BROKEN = Broken(
+    "usage",
+    Simulation(simulate_usage, 200),
+    {
+        add_again: "are stored of",
+        drop_unknown_batches: "are stored of|has lost counts",
+        forget_the_month_before: "are stored of",
+        store_rarely: "older than some seconds",
+        hold_nothing_on_its_way: "were read with a limit",
+    },
+)
 """What is left out, and the message of the first failing schedule."""

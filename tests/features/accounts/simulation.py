@@ -1,8 +1,9 @@
 """Identity that is broken on purpose: each omits something that a guarantee depends on."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from copy import copy, deepcopy
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -39,7 +40,8 @@ from octavo.store.transaction import T
 from tests.simulation import identity_account_acts as account_acts
 from tests.simulation import identity_service
 from tests.simulation import identity_shared_acts as shared_acts
-from tests.simulation.broken import Break
+from tests.simulation.identity_service import simulate_identity
+from tests.simulation.simulation import Broken, Simulation
 
 Entries = Callable[[T], Iterable[AuditEntry]] | AuditEntry
 
@@ -294,29 +296,33 @@ def let_attempts_wait_for_less(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("octavo.access.attempts.admit", misjudge)
 
 
-IDENTITY_BROKEN: Mapping[Break, str] = {
-    count_administrators_before: "no enabled administrator is left",
-    use_invitations_again: r"the token .* was used \d times",
-    record_after_the_commit: "a change has no entry in the audit of its transaction",
-    record_before_the_change: r"\(refused\) is recorded as \['",
-    write_again_after_a_failure: r"recorded as \['member_changed', 'member_changed'\]",
-    acknowledge_failures: r"leave #\d+ \(acknowledged\) is recorded as \[\]",
-    keep_sessions_of_a_reset: (
-        "for a session .*after the reset of the password|password_changed of .*not what it says"
-    ),
-    leave_workspaces_to_nobody: "the workspace .* has no owner",
-    let_the_last_owner_leave: "the workspace .* has no owner",
-    remember_ended_credentials: "a caller was found for a (session|key) .*after",
-    redeem_portal_tokens_again: r"the token .* was used \d times",
-    ignore_the_revision: (
-        "the controls of .* (changed within revision|went from)"
-        "|controls_changed of .* is recorded, and not what it says"
-    ),
-    choose_without_a_record: r"choose policy #\d+ \(acknowledged\) is recorded as \[\]",
-    accept_expired_tokens: "with a token that had expired",
-    remember_addresses: "the address of a removed account is in mail_budgets",
-    count_attempts_after_the_hash: "were admitted at .* than may be",
-    charge_for_refused_attempts: "refused at .* without need|to wait (too short|for)",
-    let_attempts_wait_for_less: "was told to wait too short",
-}
+BROKEN = Broken(
+    "identity",
+    Simulation(partial(simulate_identity, programs=False), 200),
+    {
+        count_administrators_before: "no enabled administrator is left",
+        use_invitations_again: r"the token .* was used \d times",
+        record_after_the_commit: "a change has no entry in the audit of its transaction",
+        record_before_the_change: r"\(refused\) is recorded as \['",
+        write_again_after_a_failure: r"recorded as \['member_changed', 'member_changed'\]",
+        acknowledge_failures: r"leave #\d+ \(acknowledged\) is recorded as \[\]",
+        keep_sessions_of_a_reset: (
+            "for a session .*after the reset of the password|password_changed of .*not what it says"
+        ),
+        leave_workspaces_to_nobody: "the workspace .* has no owner",
+        let_the_last_owner_leave: "the workspace .* has no owner",
+        remember_ended_credentials: "a caller was found for a (session|key) .*after",
+        redeem_portal_tokens_again: r"the token .* was used \d times",
+        ignore_the_revision: (
+            "the controls of .* (changed within revision|went from)"
+            "|controls_changed of .* is recorded, and not what it says"
+        ),
+        choose_without_a_record: r"choose policy #\d+ \(acknowledged\) is recorded as \[\]",
+        accept_expired_tokens: "with a token that had expired",
+        remember_addresses: "the address of a removed account is in mail_budgets",
+        count_attempts_after_the_hash: "were admitted at .* than may be",
+        charge_for_refused_attempts: "refused at .* without need|to wait (too short|for)",
+        let_attempts_wait_for_less: "was told to wait too short",
+    },
+)
 """What is left out, and the message of the first failing schedule."""

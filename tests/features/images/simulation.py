@@ -1,6 +1,7 @@
 """Services whose blobs are broken on purpose."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import pytest
 from octavo_rules.identity import AccountId, Digest, WorkspaceId
@@ -16,7 +17,8 @@ from octavo.store import Script, Store, Transaction
 from octavo.store.blobs import BlobKey, BlobStore, StagedFile, blob_key
 from octavo.store.queries import blobs
 from tests.simulation.blob_disk import ProcessBlobs
-from tests.simulation.broken import Break
+from tests.simulation.service import simulate
+from tests.simulation.simulation import Broken, Simulation
 
 
 def commit_before_put(patch: pytest.MonkeyPatch) -> None:
@@ -130,13 +132,24 @@ async def _is_used(transaction: Transaction, key: BlobKey) -> bool:
     return row is not None and bool(row[0])
 
 
-BROKEN_IMAGES: Mapping[Break, str] = {
-    commit_before_put: "named blob .* is missing now",
-    forget_to_make_the_rename_durable: "named blob .* is missing after a power failure",
-    forget_to_make_the_bytes_durable: "named blob .* is torn after a power failure",
-    ignore_the_grace: "still there, and nobody names it|within its grace",
-    delete_before_the_row: "named blob .* is missing|are left of purged files",
-    collect_without_looking: "named blob .* is missing",
-    forget_before_the_deletion: "still there, and nobody names it",
-}
+def expire_uploads_at_once(patch: pytest.MonkeyPatch) -> None:
+    """Uploads are removed when the job runs, however young."""
+    expire = uploads.expire
+    patch.setattr(uploads, "expire", lambda before: expire(before + 100 * 86_400_000))
+
+
+BROKEN = Broken(
+    "service",
+    Simulation(partial(simulate, together=False, images=True), 600),
+    {
+        commit_before_put: "named blob .* is missing now",
+        forget_to_make_the_rename_durable: "named blob .* is missing after a power failure",
+        forget_to_make_the_bytes_durable: "named blob .* is torn after a power failure",
+        ignore_the_grace: "still there, and nobody names it|within its grace",
+        delete_before_the_row: "named blob .* is missing|are left of purged files",
+        collect_without_looking: "named blob .* is missing",
+        forget_before_the_deletion: "still there, and nobody names it",
+        expire_uploads_at_once: "the upload .* has expired",
+    },
+)
 """What is left out, and the message of the first failing schedule."""

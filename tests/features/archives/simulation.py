@@ -1,6 +1,5 @@
 """Imports that are broken on purpose."""
 
-from collections.abc import Mapping
 from copy import copy
 from itertools import count
 
@@ -17,7 +16,8 @@ from octavo.features.archives.imports import Imports
 from octavo.store import Script, Transaction
 from octavo.store.queries import changesets
 from tests.simulation import import_service
-from tests.simulation.broken import Break
+from tests.simulation.import_service import simulate_imports
+from tests.simulation.simulation import Broken, Simulation
 
 
 def name_files_anew(patch: pytest.MonkeyPatch) -> None:
@@ -170,14 +170,20 @@ def keep_the_slots_of_the_dead(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(slots, "free_all_slots", free_nothing)
 
 
-BROKEN_IMPORTS: Mapping[Break, str] = {
-    name_files_anew: "that was refused has imported something",
-    forget_what_was_committed: "can't be completed|there twice",
-    trust_the_present_size: "is lost",
-    remove_the_parts_early: "No part of the archive was sent",
-    finish_first: "is lost",
-    go_on_after_an_abort: "has gone on",
-    keep_the_slots_of_the_dead: "can't be completed",
-    read_the_parts_before_the_slot: "is missing|is lost|not in the archive|has imported something",
-}
+BROKEN = Broken(
+    "imports",
+    Simulation(simulate_imports, 800, early_time=False),
+    {
+        name_files_anew: "that was refused has imported something",
+        forget_what_was_committed: "can't be completed|there twice",
+        trust_the_present_size: "is lost",
+        remove_the_parts_early: "No part of the archive was sent",
+        finish_first: "is lost",
+        go_on_after_an_abort: "has gone on",
+        keep_the_slots_of_the_dead: "can't be completed",
+        read_the_parts_before_the_slot: (
+            "is missing|is lost|not in the archive|has imported something"
+        ),
+    },
+)
 """What is left out, and the message of the first failing schedule."""

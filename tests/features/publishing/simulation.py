@@ -27,7 +27,8 @@ from octavo.model.files import plan
 from octavo.model.files.changeset import AttachImage, UpdateFile
 from octavo.store import Script, Transaction
 from octavo.store.queries.signing_keys import keys_of
-from tests.simulation.broken import Break
+from tests.simulation.publishing_service import simulate_publishing
+from tests.simulation.simulation import Broken, Simulation
 
 
 def count_openings_past_the_limit(patch: pytest.MonkeyPatch) -> None:
@@ -291,25 +292,29 @@ def name_the_end(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(PublishedReading, "closed", closed_or_not)
 
 
-BROKEN_PUBLISHING: Mapping[Break, str] = {
-    count_openings_past_the_limit: "opened more often",
-    count_openings_later: "opened more often",
-    keep_pages_of_any_revision: "a text that it did not have",
-    keep_pages_of_any_shape: "what was never there|beside others|leads to others",
-    count_shapes_anew: "a text that it did not have|never there|beside others|leads to others",
-    compose_with_any_map: "beside others|leads to others",
-    show_any_map: "what was never there|beside others|leads to others|did not open|no reason",
-    follow_parts: "the link of .* leads to",
-    follow_merges: "the link of .* leads to",
-    forget_earlier_changesets: "the link of .* leads to",
-    follow_one_by_one: "the link of .* leads to",
-    overlook_restored_notes: "the link of .* leads to",
-    revoke_in_memory: "after its end",
-    keep_deleted_notes: "did not open|never there|beside others|leads to others",
-    sign_tickets_for_any_link: "without a ticket of its own",
-    forget_when_tickets_end: "with an old ticket",
-    look_for_keys_once: "closed for no reason",
-    leave_reports: "a report of a link",
-    name_the_end: "pages of closed links differ",
-}
+BROKEN = Broken(
+    "publishing",
+    Simulation(simulate_publishing, 600),
+    {
+        count_openings_past_the_limit: "opened more often",
+        count_openings_later: "opened more often",
+        keep_pages_of_any_revision: "a text that it did not have",
+        keep_pages_of_any_shape: "what was never there|beside others|leads to others",
+        count_shapes_anew: "a text that it did not have|never there|beside others|leads to others",
+        compose_with_any_map: "beside others|leads to others",
+        show_any_map: "what was never there|beside others|leads to others|did not open|no reason",
+        follow_parts: "the link of .* leads to",
+        follow_merges: "the link of .* leads to",
+        forget_earlier_changesets: "the link of .* leads to",
+        follow_one_by_one: "the link of .* leads to",
+        overlook_restored_notes: "the link of .* leads to",
+        revoke_in_memory: "after its end",
+        keep_deleted_notes: "did not open|never there|beside others|leads to others",
+        sign_tickets_for_any_link: "without a ticket of its own",
+        forget_when_tickets_end: "with an old ticket",
+        look_for_keys_once: "closed for no reason",
+        leave_reports: "a report of a link",
+        name_the_end: "pages of closed links differ",
+    },
+)
 """What is left out, and the message of the first failing schedule."""
