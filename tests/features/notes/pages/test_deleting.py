@@ -111,6 +111,16 @@ async def test_note_that_changed_since_it_was_seen_is_not_deleted(
     assert await vault.texts() == {"Tea.md": "Important."}
 
 
+async def test_folder_of_a_deleted_note_is_shown_whatever_it_is_called(
+    ann: PageReader, vault: Vault
+) -> None:
+    note = await vault.write(ann, "R&D #1/Tea", "Green.")
+    await vault.write(ann, "R&D #1/Coffee", "Black.")
+    await vault.delete(ann, note)
+    assert ann.page.headings == ["R&D #1"]
+    assert "Coffee" in ann.page.links
+
+
 async def test_live_note_is_not_erased(ann: PageReader, vault: Vault) -> None:
     note = await vault.write(ann, "Tea", "Green.")
     await ann.open(f"{note}/purge")
