@@ -435,6 +435,18 @@ async def test_owner_of_many_workspaces_makes_no_more(
     assert "at most" in response.json()["detail"]
 
 
+async def test_workspaces_of_others_are_not_counted_as_ones_own(
+    installation: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workspaces, "MAX_OWNED", 1)
+    await installation.add("bob", "member")
+    await Household(installation).workspace(bob="administrator")
+    cookie = installation.cookies["bob"]
+    for status in (201, 403):
+        made = await installation.users.post("/api/workspaces", {"name": "N"}, cookie, FROM_HERE)
+        assert made.status == status
+
+
 async def test_attempts_of_strangers_do_not_keep_a_person_from_leaving(
     installation: Installation,
 ) -> None:
