@@ -1,5 +1,6 @@
 """A mirror is the workspace at its position, and follows it through every failure."""
 
+import math
 from random import Random, SystemRandom
 
 import httpx
@@ -171,6 +172,24 @@ async def test_copy_ahead_of_the_server_is_replaced(workspace: WorkspaceClient) 
     mirror.position = Position(100)
     await mirror.pull()
     assert (mirror.position, list(mirror.notes)) == (1, [made.file_id])
+
+
+async def test_running_mirror_replaces_a_copy_of_another_history(
+    workspace: WorkspaceClient,
+) -> None:
+    _, second = [await workspace.create(f"{name}.md", name) for name in "ab"]
+    mirror = Mirror(workspace, poll_every=math.inf)
+    await mirror.start()
+    last = await workspace.delete(second.file_id, second.revision.id)
+    # As after a restored backup: as many changes, of which the last is another one.
+    mirror.position, mirror.mark = last.position, RevisionId(workspace.new_file_id())
+    with trio.fail_after(PATIENCE):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(mirror.run)
+            while mirror.mark != last.revision.id:  # noqa: ASYNC110 - nothing else tells of it
+                await trio.sleep(0.01)
+            nursery.cancel_scope.cancel()
+    assert (mirror.notes, mirror.position) == await kept(workspace)
 
 
 async def test_truncated_snapshot_is_restarted(autojump_clock: MockClock) -> None:
