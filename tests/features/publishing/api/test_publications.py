@@ -92,7 +92,9 @@ async def test_deleted_note_cannot_be_published(api: NotesApi) -> None:
     [
         ({"label": "two\nlines"}, "/label"),
         ({"label": "x" * 201}, "/label"),
+        ({"label": ""}, "/label"),
         ({"password": "short"}, "/password"),
+        ({"password": ""}, "/password"),
         ({"password": "x" * 257}, "/password"),
         ({"expiresAt": "2001-01-01T00:00:00Z"}, "/expiresAt"),
         ({"openings": 0}, "/openings"),
