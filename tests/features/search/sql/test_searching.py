@@ -309,6 +309,39 @@ class Searches:
         narrow = await notebook.store.read_much(candidates([VAULT], parse_query("tide 7"), None))
         assert not narrow.more
 
+    @pytest.mark.parametrize("order", [[VAULT, OTHER], [OTHER, VAULT]])
+    async def test_matches_over_the_limit_are_reported_in_any_workspace(
+        self, notebook: Notebook, monkeypatch: pytest.MonkeyPatch, order: list[WorkspaceId]
+    ) -> None:
+        monkeypatch.setattr(searching, "MAX_FOUND", 1)
+        other = await Notebook(notebook.store, OTHER).open()
+        await other.write("few", "tide")
+        await other.catch_up()
+        texts = {f"f{n}": "tide" for n in range(60)}
+        made = [
+            notebook.change(file, "created", path=f"{file}.md", text=text)
+            for file, text in texts.items()
+        ]
+        await notebook.keep(*made)
+        await notebook.catch_up()
+        found = await notebook.store.read_much(candidates(order, parse_query("tide"), None))
+        assert found.more
+        named = await notebook.store.read_much(candidates(order, parse_query("tide f7"), None))
+        assert not named.more
+
+    async def test_workspaces_over_the_limit_are_left_out_and_reported(
+        self, notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(searching, "MAX_WORKSPACES", 1)
+        other = await Notebook(notebook.store, OTHER).open()
+        await notebook.write("a", "tide")
+        await other.write("b", "tide")
+        await notebook.catch_up()
+        await other.catch_up()
+        script = candidates([VAULT, OTHER], parse_query("tide"), None)
+        found = await notebook.store.read_much(script)
+        assert ([each.file_id for each in found.candidates], found.more) == (["a"], True)
+
     async def test_match_by_name_is_found_after_many_newer_ones(self, notebook: Notebook) -> None:
         await notebook.write("old", "text", "tide.md")
         made = [
