@@ -14,6 +14,7 @@ from .http_server import QUICK, Server, respond, routed, serving
 
 GET = b"GET / HTTP/1.1\r\nhost: a\r\n"
 POST = b"POST / HTTP/1.1\r\nhost: a\r\n"
+GET_SLOW = b"GET /slow HTTP/1.1\r\nhost: a\r\n\r\n"
 SMALL = replace(
     QUICK,
     head_size=1000,
@@ -32,6 +33,11 @@ async def sleepy(scope: Scope, receive: Receive, send: Send) -> None:
     await trio.sleep_forever()
 
 
+async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+    await trio.sleep(1.5 * max(QUICK.header_timeout, QUICK.body_timeout))
+    await respond(send, b"slow")
+
+
 async def early(scope: Scope, receive: Receive, send: Send) -> None:
     await respond(send, b"early", 413)
 
@@ -42,7 +48,7 @@ async def endless(scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.body", "body": bytes(65536), "more_body": True})
 
 
-APPLICATION = routed({"/sleepy": sleepy, "/early": early, "/endless": endless})
+APPLICATION = routed({"/sleepy": sleepy, "/slow": slow, "/early": early, "/endless": endless})
 
 
 async def problem_of(data: bytes) -> tuple[int, bytes]:
@@ -109,6 +115,28 @@ async def test_head_that_trickles_gets_408_at_the_deadline() -> None:
             assert (await client.read_response()).status == 408
             nursery.cancel_scope.cancel()
         assert trio.current_time() - begun < 2 * SMALL.header_timeout + 1
+
+
+@pytest.mark.parametrize(
+    ("begun", "rest", "statuses"),
+    [
+        (GET_SLOW[:20], GET_SLOW[20:], [200]),
+        (
+            b"POST /early HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\na",
+            b"b" + GET_SLOW,
+            [413, 200],
+        ),
+    ],
+    ids=["a head", "a body that nobody reads"],
+)
+async def test_deadline_of_what_arrives_in_parts_ends_with_it(
+    begun: bytes, rest: bytes, statuses: list[int]
+) -> None:
+    async with serving(APPLICATION, QUICK) as server, server.client() as client:
+        await client.send(begun)
+        await trio.sleep(2 * QUICK.tick)
+        await client.send(rest)
+        assert [(await client.read_response()).status for _ in statuses] == statuses
 
 
 async def test_silent_client_is_disconnected() -> None:
