@@ -14,6 +14,7 @@ from octavo.features.mcp.api.mcp import (
     token_missing,
     token_refused,
 )
+from octavo.features.mcp.tools import note_uri
 from octavo.http.contract.application import Application
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.call import Authenticator, Call
@@ -84,6 +85,30 @@ async def test_modern_revision_is_discovered(api: NotesApi) -> None:
     assert result["supportedVersions"][0] == "2026-07-28"
     assert (result["resultType"], result["cacheScope"]) == ("complete", "public")
     assert result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "octavo"
+
+
+@pytest.mark.parametrize(
+    ("method", "scope", "is_kept"),
+    [
+        ("server/discover", "public", True),
+        ("resources/templates/list", "public", True),
+        # It depends on what the token may do.
+        ("tools/list", "private", True),
+        ("resources/list", "private", False),
+    ],
+)
+async def test_caches_keep_and_share_what_is_the_same_for_everybody(
+    api: NotesApi, method: str, scope: str, is_kept: bool
+) -> None:
+    result = await McpClient(api.application).result(method)
+    assert (result["cacheScope"], result["ttlMs"] > 0) == (scope, is_kept)
+
+
+async def test_note_is_kept_by_no_cache(api: NotesApi) -> None:
+    note = await api.note("a.md", "text")
+    uri = note_uri(api.workspace_id, note.id)
+    result = await McpClient(api.application).result("resources/read", uri=uri)
+    assert (result["cacheScope"], result["ttlMs"]) == ("private", 0)
 
 
 async def test_response_is_one_json_document(client: McpClient) -> None:
