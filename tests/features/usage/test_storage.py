@@ -153,6 +153,23 @@ async def test_deleted_workspace_frees_the_storage_of_its_owner(rig: UsageRig) -
     assert await storage.remaining(THERE) == 35
 
 
+async def test_workspace_deleted_while_another_is_read_frees_the_storage_of_its_owner(
+    rig: UsageRig,
+) -> None:
+    await rig.account(storage=40)
+    await rig.workspace(HERE, size=30)
+    await rig.workspace(THERE, size=5)
+    storage = StorageQuota(rig.store)
+    rig.store.release_reads = trio.Event()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(storage.remaining, THERE)
+        await trio.testing.wait_all_tasks_blocked()
+        await rig.execute("DELETE FROM workspaces WHERE id = $1::uuid", HERE)
+        storage.forget_workspace(HERE)
+        rig.store.release_reads.set()
+    assert await storage.remaining(THERE) == 35
+
+
 async def test_cache_is_bounded(rig: UsageRig) -> None:
     await rig.account(storage=40)
     await rig.workspace(HERE, size=30)
