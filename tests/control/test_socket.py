@@ -336,7 +336,7 @@ async def test_too_few_file_descriptors_are_tolerated(
         return await accept(self)
 
     monkeypatch.setattr(trio.SocketListener, "accept", refuse_twice)
-    with listening(folder) as listener:
+    with listening(folder) as listener, trio.fail_after(3600):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(partial(serving.serve_control, listener, COMMANDS))
             assert b'"result"' in await sent(folder, b'{"command": "greet"}\n')

@@ -6,7 +6,7 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -138,6 +138,16 @@ def test_old_sqlite_is_refused() -> None:
 # When the database fails
 
 
+@asynccontextmanager
+async def writing(connect: Callable[[], sqlite3.Connection]) -> AsyncIterator[Writer]:
+    """A writer whose thread ends with the block, so that a test that fails ends, too."""
+    writer = Writer(connect)
+    try:
+        yield writer
+    finally:
+        await writer.close()
+
+
 async def test_full_disk_fails_the_batch_without_effect_and_space_recovers_it(
     tmp_path: Path,
 ) -> None:
@@ -151,8 +161,7 @@ async def test_full_disk_fails_the_batch_without_effect_and_space_recovers_it(
         connections.append(connection)
         return connection
 
-    async with open_sqlite(tmp_path) as store:
-        writer = Writer(connect_bounded)
+    async with open_sqlite(tmp_path) as store, writing(connect_bounded) as writer:
         text = "x" * 200_000
         scripts = [adding("a"), adding("b", name=text), adding("c")]
         for outcome in await writer.write_batch(scripts):
@@ -163,7 +172,6 @@ async def test_full_disk_fails_the_batch_without_effect_and_space_recovers_it(
         pages = 1_000_000
         assert [outcome.unwrap() for outcome in await writer.write_batch(scripts)] == [1, 1, 1]
         assert await identities(store) == ["a", "b", "c"]
-        await writer.close()
     assert len(connections) == 2
 
 
@@ -190,9 +198,11 @@ async def test_failed_commit_reports_whether_the_outcome_is_known_and_the_next_s
                 raise error
             return super().execute(sql, parameters)
 
-    async with open_sqlite(tmp_path) as store:
+    def connect_failing() -> sqlite3.Connection:
         path = tmp_path / "octavo.sqlite3"
-        writer = Writer(lambda: sqlite3.connect(path, isolation_level=None, factory=Failing))
+        return sqlite3.connect(path, isolation_level=None, factory=Failing)
+
+    async with open_sqlite(tmp_path) as store, writing(connect_failing) as writer:
         [lost] = await writer.write_batch([adding("lost")])
         with pytest.raises(kind) as caught:
             lost.unwrap()
@@ -200,16 +210,17 @@ async def test_failed_commit_reports_whether_the_outcome_is_known_and_the_next_s
         [kept] = await writer.write_batch([adding("kept")])
         assert kept.unwrap() == 1
         assert await identities(store) == ["kept"]
-        await writer.close()
 
 
 async def test_database_locked_by_another_is_unavailable_and_nothing_was_committed(
     tmp_path: Path,
 ) -> None:
-    async with open_sqlite(tmp_path) as store:
+    def connect_impatient() -> sqlite3.Connection:
+        return connect(tmp_path / "octavo.sqlite3", busy_seconds=0.01)
+
+    async with open_sqlite(tmp_path) as store, writing(connect_impatient) as writer:
         other = connect(tmp_path / "octavo.sqlite3")
         other.execute("BEGIN IMMEDIATE")
-        writer = Writer(lambda: connect(tmp_path / "octavo.sqlite3", busy_seconds=0.01))
         [outcome] = await writer.write_batch([adding("a")])
         with pytest.raises(StoreUnavailable, match="locked") as caught:
             outcome.unwrap()
@@ -218,7 +229,6 @@ async def test_database_locked_by_another_is_unavailable_and_nothing_was_committ
         other.close()
         await writer.write_batch([adding("b")])
         assert await identities(store) == ["b"]
-        await writer.close()
 
 
 async def test_acknowledged_writes_outlive_a_killed_process(tmp_path: Path) -> None:
