@@ -63,9 +63,6 @@ def ends_at(now: int, seconds: int, grant: Grant) -> int:
     return end if grant.expires_at is None else min(end, grant.expires_at)
 
 
-"""RFC 6749 sections 4.1.2.1 and 5.2, RFC 7591 section 3.2.2, RFC 8707 section 2."""
-
-
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 _VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 
