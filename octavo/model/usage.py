@@ -241,16 +241,14 @@ def exceeded(
     ``account`` and ``installation`` are what they have read in the month. The limits of the account
     come first, since its owner can do more about them.
     """
-    if account_limits.limited:
-        if exceeds(account.size, more.size, account_limits.size):
-            return "account-download-bytes"
-        if exceeds(account.objects, more.objects, account_limits.objects):
-            return "account-download-objects"
-    if installation_limits.limited:
-        if exceeds(installation.size, more.size, installation_limits.size):
-            return "installation-download-bytes"
-        if exceeds(installation.objects, more.objects, installation_limits.objects):
-            return "installation-download-objects"
+    if exceeds(account.size, more.size, account_limits.size):
+        return "account-download-bytes"
+    if exceeds(account.objects, more.objects, account_limits.objects):
+        return "account-download-objects"
+    if exceeds(installation.size, more.size, installation_limits.size):
+        return "installation-download-bytes"
+    if exceeds(installation.objects, more.objects, installation_limits.objects):
+        return "installation-download-objects"
     return None
 
 

@@ -4,7 +4,8 @@ from octavo_rules.identity import FileId, WorkspaceId
 
 from octavo.features.links.sql.link_index import links_in, packed, sources_of, targets_of
 from octavo.features.links.sql.link_queries import FIRST, links_of_file, unresolved_links
-from octavo.model.links import links_of, paths_by_key, resolve
+from octavo.model.links.extraction import links_of
+from octavo.model.links.resolution import paths_by_key, resolve
 from octavo.store import Script, Transaction
 from octavo.store.queries.revision_rows import WORKSPACE
 from tests.simulation.kept import Kept, kept

@@ -17,8 +17,8 @@ from octavo_rules.identity import START, Cursor, FileId
 
 from octavo.features.publishing.rules import LinkTarget, is_below
 from octavo.features.publishing.sql.site_changes import ChangedFile, changed_since
-from octavo.model.links import keys_of_link, keys_of_path, place_rank
 from octavo.model.links.extraction import LinkKind
+from octavo.model.links.resolution import keys_of_link, keys_of_path, place_rank
 from octavo.store import Store
 
 REMEMBERED = 50_000

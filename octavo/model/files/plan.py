@@ -27,7 +27,7 @@ from octavo.model.files.changeset import (
 )
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.image import ObjectId, UploadedImage, UploadMissing, check_image_path
-from octavo.model.files.path import check_path, kind_of
+from octavo.model.files.path import Kind, check_path, kind_of
 from octavo.model.files.revision import Revision
 from octavo.model.files.tree import Tree
 from octavo.model.usage import StorageLimitReached
@@ -287,24 +287,8 @@ class _ChangesetPlanner:
 
     def _create(self, operation: CreateFile) -> Change:
         _check_note_path(operation.path)
-        content, revision_id = operation.content, identity.RevisionId(self.new_revision_id())
-        head = Revision(
-            file_id=operation.file_id,
-            state="live",
-            kind="note",
-            path=operation.path,
-            revision_id=revision_id,
-            position=self.position,
-            content_id=identity.ContentId(revision_id),
-            digest=content.digest,
-            size=content.size,
-            media_type=MARKDOWN,
-            author=self.changeset.author,
-            mutation_id=self.changeset.mutation_id,
-            created_at=self.now,
-            origin=self.changeset.origin,
-            program=self.changeset.program,
-        )
+        content = operation.content
+        head = self._new(operation, "note", content.digest, content.size, MARKDOWN)
         return Change("created", head, None, content)
 
     def _attach(self, old: Revision | None, operation: AttachImage) -> Change:
@@ -314,27 +298,38 @@ class _ChangesetPlanner:
         check_image_path(path, image.media_type, "" if old is None else old.path)
         if old is not None and (old.digest, old.path) == (image.digest, path):
             return Change("unchanged", old, old.revision_id)
-        revision_id = identity.RevisionId(self.new_revision_id())
-        head = Revision(
-            file_id=operation.file_id,
-            state="live",
-            kind="attachment",
-            path=path,
-            revision_id=revision_id,
-            position=self.position,
-            content_id=identity.ContentId(revision_id),
-            digest=image.digest,
-            size=image.size,
-            media_type=image.media_type,
-            author=self.changeset.author,
-            mutation_id=self.changeset.mutation_id,
-            created_at=self.now,
-            origin=self.changeset.origin,
-            program=self.changeset.program,
-        )
+        head = self._new(operation, "attachment", image.digest, image.size, image.media_type)
         if old is None:
             return Change("created", head, None, image=image)
         return Change("updated", head, old.revision_id, image=image)
+
+    def _new(
+        self,
+        operation: CreateFile | AttachImage,
+        kind: Kind,
+        digest: identity.Digest,
+        size: int,
+        media_type: str,
+    ) -> Revision:
+        """Return a live revision at the path of ``operation``, with a content of its own."""
+        revision_id = identity.RevisionId(self.new_revision_id())
+        return Revision(
+            operation.file_id,
+            "live",
+            kind,
+            operation.path,
+            revision_id,
+            self.position,
+            identity.ContentId(revision_id),
+            digest,
+            size,
+            media_type,
+            self.changeset.author,
+            self.changeset.mutation_id,
+            self.now,
+            self.changeset.origin,
+            self.changeset.program,
+        )
 
     def document(self, documents: Documents, operation: ChangeOperation, change: Change) -> Change:
         """Apply the operation to the note's document; return the change, updated by a merge."""

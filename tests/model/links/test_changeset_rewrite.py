@@ -9,8 +9,9 @@ from octavo_rules.problems import Problem
 
 from octavo.model.files.changeset import ChangeOperation, Changeset, RestoreFile, UpdateFile
 from octavo.model.files.confinement import Confinement
-from octavo.model.links import links_of, paths_by_key, resolve
+from octavo.model.links.extraction import links_of
 from octavo.model.links.link_rewrite import relinked, relinked_within
+from octavo.model.links.resolution import paths_by_key, resolve
 from octavo.model.refusal import OutsideFolder
 from tests.fakes.planned_workspace import AUTHOR, PlannedWorkspace
 

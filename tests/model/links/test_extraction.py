@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.links import Link, links_of
+from octavo.model.links.extraction import Link, links_of
 
 MIB = 1 << 20
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from octavo.model.links import has_heading, headings_of
+from octavo.model.links.headings import has_heading, headings_of
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.model.files.path import path_key
-from octavo.model.links import Link, links_of, paths_by_key, resolve, rewrite_links
+from octavo.model.links.extraction import Link, links_of
+from octavo.model.links.link_rewrite import rewrite_links
+from octavo.model.links.resolution import paths_by_key, resolve
 
 
 def rewritten(text: str, at: str, tree: list[str], moved: dict[str, str]) -> str:

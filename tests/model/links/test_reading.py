@@ -8,7 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from octavo.model.links import links_of
+from octavo.model.links.extraction import links_of
 
 PIECES = [
     *("[a](b{}.md)", "![i](c{}.png)", "[l](<d{}>)", "text", " ", "\n", "\n\n", '"t"', "\\"),

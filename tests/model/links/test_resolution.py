@@ -7,9 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.model.files.path import LONGEST_SEGMENT, check_path
-from octavo.model.links import keys_of_link, paths_by_key, resolve
 from octavo.model.links.extraction import LinkKind
-from octavo.model.links.resolution import LONGEST_TARGET, MAX_MARKS_OF_NAME
+from octavo.model.links.resolution import (
+    LONGEST_TARGET,
+    MAX_MARKS_OF_NAME,
+    keys_of_link,
+    paths_by_key,
+    resolve,
+)
 from tests.fakes.normalization import watch
 
 PLACES = paths_by_key(

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.links import links_of, paths_by_key, resolve
+from octavo.model.links.extraction import links_of
+from octavo.model.links.resolution import paths_by_key, resolve
 from octavo.model.links.standard_links import standard_links
 
 PATHS = [

@@ -26,9 +26,8 @@ from octavo_rules.identity import FileId, WorkspaceId
 
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.revision import Revision
-from octavo.model.links import keys_of_link, keys_of_path, links_of, place_rank
-from octavo.model.links.extraction import LinkKind
-from octavo.model.links.resolution import LONGEST_TARGET
+from octavo.model.links.extraction import LinkKind, links_of
+from octavo.model.links.resolution import LONGEST_TARGET, keys_of_link, keys_of_path, place_rank
 from octavo.store.queries.blobs import texts_of
 from octavo.store.queries.index_backlog import FileIndex, live_heads, unindexed_files
 from octavo.store.queries.revision_rows import WORKSPACE, execute_each, select_in

@@ -24,8 +24,9 @@ from octavo.features.links.sql.link_index import (
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.path import NOTE_SUFFIX
 from octavo.model.files.revision import page_end
-from octavo.model.links import has_heading, headings_of, keys_of_path
 from octavo.model.links.extraction import LinkKind
+from octavo.model.links.headings import has_heading, headings_of
+from octavo.model.links.resolution import keys_of_path
 from octavo.model.refusal import TooManyFiles
 from octavo.store.compression import text_of, undamaged
 from octavo.store.queries.blobs import texts_of

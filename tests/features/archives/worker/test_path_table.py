@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.features.archives.worker.path_table import PathFile, PathTable, write_table
-from octavo.model.links import keys_of_path, paths_by_key
+from octavo.model.links.resolution import keys_of_path, paths_by_key
 
 PATHS = st.lists(
     st.builds(

@@ -22,7 +22,8 @@ from octavo.features.links.sql.link_index import (
 )
 from octavo.features.links.sql.link_queries import FIRST, OutgoingLink
 from octavo.model.files.confinement import Confinement
-from octavo.model.links import links_of, paths_by_key, resolve
+from octavo.model.links.extraction import links_of
+from octavo.model.links.resolution import paths_by_key, resolve
 from octavo.store import Script, Store, TextDamaged, Transaction
 from octavo.store.compression import decompressed
 from octavo.store.queries import index_backlog
