@@ -2,22 +2,12 @@
 
 from functools import cache
 from itertools import groupby
+from operator import itemgetter
 from typing import ClassVar
 
+from pygments import token
 from pygments.lexer import Lexer, RegexLexer, words
 from pygments.lexers import get_lexer_by_name
-from pygments.token import (
-    Comment,
-    Generic,
-    Keyword,
-    Name,
-    Number,
-    Operator,
-    String,
-    Text,
-    Token,
-    _TokenType,
-)
 
 from octavo.render.html_writer import escaped
 
@@ -44,26 +34,30 @@ class CFamilyLexer(RegexLexer):
     name = "Family of C"
     tokens: ClassVar = {
         "root": [
-            (r"\s+", Text),
-            (r"//[^\n]*", Comment),
-            (r"/\*", Comment, "comment"),
-            (r"#[ \t]*[a-z]+[^\n]*", Comment.Preproc),
-            (r'[@$LuUR]{0,2}"(?:[^"\\\n]|\\.)*"?', String),
-            (r"'(?:[^'\\\n]|\\.){0,12}'", String),
+            (r"\s+", token.Text),
+            (r"//[^\n]*", token.Comment),
+            (r"/\*", token.Comment, "comment"),
+            (r"#[ \t]*[a-z]+[^\n]*", token.Comment.Preproc),
+            (r'[@$LuUR]{0,2}"(?:[^"\\\n]|\\.)*"?', token.String),
+            (r"'(?:[^'\\\n]|\\.){0,12}'", token.String),
             (
                 r"0[xXbB][0-9a-fA-F_']+\w*|[0-9][0-9_']*(?:\.[0-9_]+)?(?:[eE][+-]?[0-9]+)?\w*",
-                Number,
+                token.Number,
             ),
-            (r"@\w+", Name.Decorator),
-            (words(_KEYWORDS, suffix=r"\b"), Keyword),
-            (words(_TYPES, suffix=r"\b"), Keyword.Type),
-            (words(("false", "null", "nullptr", "true"), suffix=r"\b"), Keyword.Constant),
-            (r"\w++(?=\()", Name.Function),
-            (r"\w++", Name),
-            (r"[-+*/%&|^!<>=?:~]+", Operator),
-            (r".", Text),
+            (r"@\w+", token.Name.Decorator),
+            (words(_KEYWORDS, suffix=r"\b"), token.Keyword),
+            (words(_TYPES, suffix=r"\b"), token.Keyword.Type),
+            (words(("false", "null", "nullptr", "true"), suffix=r"\b"), token.Keyword.Constant),
+            (r"\w++(?=\()", token.Name.Function),
+            (r"\w++", token.Name),
+            (r"[-+*/%&|^!<>=?:~]+", token.Operator),
+            (r".", token.Text),
         ],
-        "comment": [(r"[^*]+", Comment), (r"\*/", Comment, "#pop"), (r"\*", Comment)],
+        "comment": [
+            (r"[^*]+", token.Comment),
+            (r"\*/", token.Comment, "#pop"),
+            (r"\*", token.Comment),
+        ],
     }
 
 
@@ -87,26 +81,26 @@ LANGUAGES = frozenset(
 """The names of languages that are highlighted."""
 _C_FAMILY = frozenset({"c", "c#", "c++", "cpp", "cs", "csharp", "java", "objective-c"})
 
-_CLASSES: dict[_TokenType, str] = {
-    Token: "",
-    Comment: "c",
-    Generic.Deleted: "gd",
-    Generic.Heading: "gh",
-    Generic.Inserted: "gi",
-    Generic.Subheading: "gh",
-    Keyword: "k",
-    Name: "",
-    Name.Attribute: "na",
-    Name.Builtin: "nb",
-    Name.Class: "nf",
-    Name.Decorator: "nf",
-    Name.Function: "nf",
-    Name.Tag: "nt",
-    Name.Variable: "nv",
-    Number: "m",
-    Operator: "o",
-    Operator.Word: "k",
-    String: "s",
+_CLASSES: dict[token._TokenType, str] = {
+    token.Token: "",
+    token.Comment: "c",
+    token.Generic.Deleted: "gd",
+    token.Generic.Heading: "gh",
+    token.Generic.Inserted: "gi",
+    token.Generic.Subheading: "gh",
+    token.Keyword: "k",
+    token.Name: "",
+    token.Name.Attribute: "na",
+    token.Name.Builtin: "nb",
+    token.Name.Class: "nf",
+    token.Name.Decorator: "nf",
+    token.Name.Function: "nf",
+    token.Name.Tag: "nt",
+    token.Name.Variable: "nv",
+    token.Number: "m",
+    token.Operator: "o",
+    token.Operator.Word: "k",
+    token.String: "s",
 }
 
 
@@ -129,7 +123,7 @@ def highlighted(code: str, language: str) -> str | None:
         (_class_of(kind), value) for _, kind, value in _lexer(language).get_tokens_unprocessed(code)
     )
     parts: list[str] = []
-    for name, tokens in groupby(classed, key=lambda token: token[0]):
+    for name, tokens in groupby(classed, key=itemgetter(0)):
         text = escaped("".join(value for _, value in tokens))
         parts.append(f'<span class="{name}">{text}</span>' if name and text else text)
     return "".join(parts)
@@ -143,7 +137,7 @@ def _lexer(language: str) -> Lexer:
 
 
 @cache
-def _class_of(kind: _TokenType) -> str:
+def _class_of(kind: token._TokenType) -> str:
     while kind not in _CLASSES:
         assert kind.parent is not None
         kind = kind.parent

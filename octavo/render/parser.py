@@ -9,23 +9,10 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from markdown_it import MarkdownIt
+from markdown_it import MarkdownIt, rules_inline
 from markdown_it.parser_inline import ParserInline
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
-from markdown_it.rules_inline import (
-    StateInline,
-    autolink,
-    backtick,
-    emphasis,
-    entity,
-    escape,
-    html_inline,
-    image,
-    link,
-    newline,
-    strikethrough,
-)
 from markdown_it.rules_inline.state_inline import Delimiter
 from markdown_it.token import Token
 from mdit_py_plugins.footnote.index import footnote_def, footnote_tail
@@ -51,7 +38,7 @@ def footnote_definition(state: StateBlock, begin: int, end: int, silent: bool) -
     )
 
 
-def footnote_reference(state: StateInline, silent: bool) -> bool:
+def footnote_reference(state: rules_inline.StateInline, silent: bool) -> bool:
     """Parse a reference to a footnote that is defined: a rule of the inline grammar.
 
     Like a wiki link, it does not end a standard link around it.
@@ -73,7 +60,7 @@ def footnote_reference(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def inline_footnote(state: StateInline, silent: bool) -> bool:
+def inline_footnote(state: rules_inline.StateInline, silent: bool) -> bool:
     """Parse ``^[text]``, whose text has brackets of links only: a rule of the inline grammar."""
     found = _INLINE.match(state.src, state.pos, state.posMax)
     if found is None:
@@ -102,7 +89,7 @@ _SIGN = "="
 _MARKER = ord(_SIGN)
 
 
-def mark_delimiter(state: StateInline, silent: bool) -> bool:
+def mark_delimiter(state: rules_inline.StateInline, silent: bool) -> bool:
     """Parse ``==``, a rule of the inline grammar; a run of more signs is text."""
     if silent:
         return False
@@ -120,7 +107,7 @@ def mark_delimiter(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def pair_marks(state: StateInline) -> None:
+def pair_marks(state: rules_inline.StateInline) -> None:
     """Turn pairs of delimiters into elements, after they were balanced."""
     groups = [state.delimiters]
     groups += (meta["delimiters"] for meta in state.tokens_meta if meta and "delimiters" in meta)
@@ -133,36 +120,38 @@ def pair_marks(state: StateInline) -> None:
             _replace(state, closing, "mark_close", -1)
 
 
-def _replace(state: StateInline, delimiter: Delimiter, kind: str, nesting: int) -> None:
+def _replace(
+    state: rules_inline.StateInline, delimiter: Delimiter, kind: str, nesting: int
+) -> None:
     token = state.tokens[delimiter.token]
     token.type, token.tag, token.content = kind, "mark", ""
     token.nesting = 1 if nesting > 0 else -1
 
 
-InlineRule = Callable[[StateInline, bool], bool]
+InlineRule = Callable[[rules_inline.StateInline, bool], bool]
 
 _BLOCKS = (
     *("blockquote", "code", "fence", "heading", "hr", "html_block", "lheading", "list"),
     *("reference", "table"),
 )
 _COMMONMARK: dict[str, tuple[InlineRule, ...]] = {
-    "\n": (newline,),
-    "\\": (escape,),
-    "`": (backtick,),
-    "*": (emphasis.tokenize,),
-    "_": (emphasis.tokenize,),
-    "[": (link,),
-    "!": (image,),
-    "<": (autolink, html_inline),
-    "&": (entity,),
+    "\n": (rules_inline.newline,),
+    "\\": (rules_inline.escape,),
+    "`": (rules_inline.backtick,),
+    "*": (rules_inline.emphasis.tokenize,),
+    "_": (rules_inline.emphasis.tokenize,),
+    "[": (rules_inline.link,),
+    "!": (rules_inline.image,),
+    "<": (rules_inline.autolink, rules_inline.html_inline),
+    "&": (rules_inline.entity,),
 }
 """The rules of inline content by the character that they begin with."""
 _EXTENDED: dict[str, tuple[InlineRule, ...]] = {
     **_COMMONMARK,
-    "~": (strikethrough.tokenize,),
+    "~": (rules_inline.strikethrough.tokenize,),
     "=": (mark_delimiter,),
-    "[": (wiki_link, footnote_reference, link),
-    "!": (embed, image),
+    "[": (wiki_link, footnote_reference, rules_inline.link),
+    "!": (embed, rules_inline.image),
     "^": (inline_footnote,),
     "$": (inline_formula,),
 }
@@ -226,7 +215,7 @@ class _Inlines(ParserInline):
         self.ruler2.before("emphasis", "marks", pair_marks)
         self.ruler2.enableOnly(["balance_pairs", "strikethrough", "marks", "emphasis"])
 
-    def tokenize(self, state: StateInline) -> None:
+    def tokenize(self, state: rules_inline.StateInline) -> None:
         """Add the tokens of the state's range."""
         source, end, rules = state.src, state.posMax, self._rules
         while (at := state.pos) < end:
@@ -249,7 +238,7 @@ class _Inlines(ParserInline):
         if state.pending:
             state.pushPending()
 
-    def skipToken(self, state: StateInline) -> None:  # noqa: N802
+    def skipToken(self, state: rules_inline.StateInline) -> None:  # noqa: N802
         """Move behind the next token, or the next character of text."""
         at = state.pos
         known = state.cache.get(at)
@@ -262,7 +251,7 @@ class _Inlines(ParserInline):
             self._skip(state, at)
         state.cache[at] = state.pos
 
-    def _skip(self, state: StateInline, at: int) -> None:
+    def _skip(self, state: rules_inline.StateInline, at: int) -> None:
         found = _END_OF_TEXT.search(state.src, at, state.posMax)
         stop = state.posMax if found is None else found.start()
         if stop > at:
@@ -283,8 +272,8 @@ class _Grammar(MarkdownIt):
     def normalizeLink(self, url: str) -> str:  # noqa: N802
         return url
 
-    def normalizeLinkText(self, link: str) -> str:  # noqa: N802
-        return link
+    def normalizeLinkText(self, url: str) -> str:  # noqa: N802
+        return url
 
 
 @cache

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterator, Mapping
 from html import unescape
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from octavo.render.allowed import ALIGNMENTS, FOREIGN, LANGUAGE, LEFT_OUT, MATH, TAGS, WRITTEN
 from octavo.render.html_writer import HtmlWriter, escaped_value
+from octavo.render.link_writer import LinkWriter
 from octavo.render.obsidian import SizedText
 
 # Comments, then what browsers treat as comments, then tags. A tag that is not closed is dropped
@@ -89,17 +90,7 @@ _VALUES = {
 }
 
 
-class Addresses(Protocol):
-    """What knows the addresses of a note."""
-
-    def link_attributes(self, written: str, title: str) -> str | None:
-        """Return the attributes of a link to an address; None if links may not lead there."""
-
-    def write_image(self, written: str, shown: SizedText, title: str) -> None:
-        """Write an image, or what stands for it."""
-
-
-def write_html(source: str, writer: HtmlWriter, addresses: Addresses) -> None:
+def write_html(source: str, writer: HtmlWriter, links: LinkWriter) -> None:
     """Write a piece of HTML that a person wrote, which may have any tags, also unbalanced."""
     after_pre = False
     for each in read_html(source):
@@ -120,17 +111,17 @@ def write_html(source: str, writer: HtmlWriter, addresses: Addresses) -> None:
         elif each.is_end:
             writer.close_written(name)
         else:
-            _start(each, name, writer, addresses)
+            _start(each, name, writer, links)
 
 
-def _start(tag: Tag, name: str, writer: HtmlWriter, addresses: Addresses) -> None:
+def _start(tag: Tag, name: str, writer: HtmlWriter, links: LinkWriter) -> None:
     attributes = tag.attributes
     if name in _VOID:
         writer.void(_VOID[name], name)
     elif name == "img":
         width, height = (_pixels(attributes.get(each, "")) for each in ("width", "height"))
         shown = SizedText(attributes.get("alt", "").strip(), width, height)
-        addresses.write_image(attributes.get("src", ""), shown, attributes.get("title", ""))
+        links.write_image(attributes.get("src", ""), shown, attributes.get("title", ""))
     elif name == "input":
         if attributes.get("type", "").lower() == "checkbox":
             checked = ' checked=""' if "checked" in attributes else ""
@@ -138,7 +129,7 @@ def _start(tag: Tag, name: str, writer: HtmlWriter, addresses: Addresses) -> Non
     else:
         link = None
         if name == "a" and "href" in attributes:
-            link = addresses.link_attributes(attributes["href"], "")
+            link = links.link_attributes(attributes["href"], "")
         if name != "a" or link is not None:
             writer.open_written(name, (link or "") + _attributes(name, attributes))
 
