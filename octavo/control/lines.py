@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -65,13 +65,6 @@ Arguments = Mapping[str, str | int | bool | None]
 MAX_ARGUMENTS = 16
 
 
-class ControlRequest(NamedTuple):
-    """A command and its arguments."""
-
-    command: str
-    arguments: Arguments
-
-
 class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, cache_strings="keys")
 
@@ -103,11 +96,11 @@ def error_line(error: str) -> bytes:
     return _line({"error": error})
 
 
-def read_request(line: bytes) -> ControlRequest:
-    """Return the command that a client asks for. Raises `BadLine`."""
+def read_request(line: bytes) -> tuple[str, Arguments]:
+    """Return the command that a client asks for, and its arguments. Raises `BadLine`."""
     try:
         request = _Request.model_validate_json(line)
-        return ControlRequest(request.command, request.arguments)
+        return request.command, request.arguments
     except ValidationError:
         raise BadLine('this is not a request: send a line such as {"command": "actors"}') from None
 

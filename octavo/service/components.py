@@ -137,7 +137,10 @@ def build_service(
     if engine.postgres is not None:
         root.add(WorkerSpec("pg_listener", partial(relay_notifications, engine.postgres, hub)))
     run = FairThreads(MAX_THREADS).run
-    documents = DocumentServices(cache, check_changed, _document_limits(settings), run)
+    limits = DocumentLimits(
+        settings.document_update_size, settings.document_size, settings.document_history
+    )
+    documents = DocumentServices(cache, check_changed, limits, run)
     directory = root.add(
         workspaces(
             partial(
@@ -218,14 +221,6 @@ def _notify(hub: NoticeHub[Frame], workspace_id: WorkspaceId, cursor: Cursor | N
         hub.announce_gone(workspace_id)
     else:
         hub.announce(workspace_id, cursor)
-
-
-def _document_limits(settings: Settings) -> DocumentLimits:
-    return DocumentLimits(
-        update=settings.document_update_size,
-        state=settings.document_size,
-        history=settings.document_history,
-    )
 
 
 def _rates(settings: Settings) -> dict[str, RouteRates]:

@@ -330,7 +330,7 @@ async def serve_http(
                 serve,
                 application,
                 [listener],
-                server_options(settings, log_request, usage, now=now, new_id=new_id),
+                server_options(settings, log_request, usage),
                 shutdown=shutdown.wait,
                 shutdown_timeout=_for_requests(settings),
                 certificate=_certificate(settings),

@@ -1,11 +1,11 @@
 """Build the server options from the settings, and log requests that the server rejects."""
 
 import logging
-from collections.abc import Callable
 
 from antechamber import Limits, RejectedRequest, ServerOptions, raise_file_limit
 from antechamber.limits import ServerUsage
 
+from octavo.access.entropy import new_id, now
 from octavo.http import contract
 from octavo.settings import KernelSettings
 
@@ -16,14 +16,10 @@ def server_options(
     settings: KernelSettings,
     log_request: contract.RequestLog,
     usage: ServerUsage,
-    *,
-    now: Callable[[], float],
-    new_id: Callable[[], str],
 ) -> ServerOptions:
     """Return the server options for ``settings``; rejected requests are logged like others.
 
-    ``usage`` tells what is used of the limits. ``now`` returns seconds since 1970; ``new_id``
-    generates the ids of requests without one. Raises the open-file limit of this process as far as
+    ``usage`` tells what is used of the limits. Raises the open-file limit of this process as far as
     permitted.
     """
     room = raise_file_limit(settings.connections)

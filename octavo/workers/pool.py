@@ -48,6 +48,9 @@ class WorkerPool:
             they are called. None for no files.
         threads: functions start threads.
         ahead: start a process before the first work.
+
+    Attributes:
+        size: the maximum number of processes.
     """
 
     def __init__(
@@ -64,7 +67,7 @@ class WorkerPool:
     ) -> None:
         size = size or min(os.cpu_count() or 1, MOST_PROCESSES)
         self._ahead = ahead
-        self._size = size
+        self.size = size
         self._limiter = trio.CapacityLimiter(size)
         self._seconds = seconds
         self._start = partial(
@@ -72,11 +75,6 @@ class WorkerPool:
         )
         self._idle: list[Worker] = []
         self._wanted = trio.Event()
-
-    @property
-    def size(self) -> int:
-        """The maximum number of processes."""
-        return self._size
 
     @property
     def idle(self) -> int:
@@ -136,7 +134,7 @@ class WorkerPool:
                     continue
                 self._wanted = trio.Event()
                 async with trio.open_nursery() as nursery:
-                    for _ in range(self._size - len(self._idle)):
+                    for _ in range(self.size - len(self._idle)):
                         nursery.start_soon(self._start_one)
         finally:
             while self._idle:
@@ -149,7 +147,7 @@ class WorkerPool:
     async def _start_one(self) -> None:
         async with self._limiter:
             # Work that came first may have started one, and finished.
-            if len(self._idle) + self._limiter.borrowed_tokens > self._size:
+            if len(self._idle) + self._limiter.borrowed_tokens > self.size:
                 return
             try:
                 self._keep(await self._start())

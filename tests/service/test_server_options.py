@@ -14,7 +14,7 @@ def unlogged(_: object) -> None:
 
 
 def test_settings_and_server_have_the_same_defaults() -> None:
-    options = server_options(Settings(), unlogged, ServerUsage(), now=float, new_id=str)
+    options = server_options(Settings(), unlogged, ServerUsage())
     # Fewer, where this process may not open as many files.
     assert options.limits.connections <= Limits().connections
     assert dataclasses.replace(options.limits, connections=Limits().connections) == Limits()
@@ -22,5 +22,5 @@ def test_settings_and_server_have_the_same_defaults() -> None:
 
 def test_problems_of_the_server_link_to_the_public_address() -> None:
     settings = Settings(public_url="https://notes.example.org")
-    options = server_options(settings, unlogged, ServerUsage(), now=float, new_id=str)
+    options = server_options(settings, unlogged, ServerUsage())
     assert options.problem_base == "https://notes.example.org"
