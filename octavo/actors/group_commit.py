@@ -9,16 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol
 
-from greenroom import (
-    Actor,
-    ActorRef,
-    ActorSpec,
-    Envelope,
-    MailboxFull,
-    Message,
-    NotExecuted,
-    OutcomeUnknown,
-)
+import greenroom
 from outcome import Outcome
 
 from octavo.store import Script, Store, StoreUnavailable
@@ -40,13 +31,13 @@ class BatchStore(Store, Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Write(Message[Outcome[T]], Generic[T]):
+class Write(greenroom.Message[Outcome[T]], Generic[T]):
     """Commit a script. The reply is the outcome of the script: its result or its error."""
 
     script: Script[T]
 
 
-class Storage(Actor[Write[Any]]):
+class Storage(greenroom.Actor[Write[Any]]):
     """Commits writes to ``engine`` in batches.
 
     Fault points: ``storage.before_commit``, before anything was written, and
@@ -56,7 +47,7 @@ class Storage(Actor[Write[Any]]):
     def __init__(self, engine: BatchStore) -> None:
         self._engine = engine
 
-    async def handle_batch(self, batch: Sequence[Envelope[Write[Any]]]) -> None:
+    async def handle_batch(self, batch: Sequence[greenroom.Envelope[Write[Any]]]) -> None:
         """Commit all pending writes in one transaction, then reply to each."""
         await self.context.fault_point("storage.before_commit")
         outcomes = await self._engine.write_batch([envelope.message.script for envelope in batch])
@@ -67,9 +58,9 @@ class Storage(Actor[Write[Any]]):
             envelope.reply(envelope.message.reply(outcomes.pop()))
 
 
-def storage_spec(engine: BatchStore) -> ActorSpec[Write[Any]]:
+def storage_spec(engine: BatchStore) -> greenroom.ActorSpec[Write[Any]]:
     """Return the specification of the storage actor for ``engine``."""
-    return ActorSpec(
+    return greenroom.ActorSpec(
         "storage",
         lambda: Storage(engine),
         mailbox_capacity=MAILBOX_CAPACITY,
@@ -85,7 +76,7 @@ class GroupCommit:
         engine: the store that the actor writes to.
     """
 
-    def __init__(self, actor: ActorRef[Write[Any]], engine: BatchStore) -> None:
+    def __init__(self, actor: greenroom.ActorRef[Write[Any]], engine: BatchStore) -> None:
         self._actor = actor
         self._engine = engine
 
@@ -130,10 +121,10 @@ class GroupCommit:
         outcomes: list[Outcome[T]]
         try:
             outcomes = [await self._actor.ask(Write(script))]
-        except MailboxFull as error:
+        except greenroom.MailboxFull as error:
             raise StoreUnavailable(f"too many pending writes: {error}") from error
-        except NotExecuted as error:
+        except greenroom.NotExecuted as error:
             raise StoreUnavailable(f"nothing was written: {error}") from error
-        except OutcomeUnknown as error:
+        except greenroom.OutcomeUnknown as error:
             raise StoreUnavailable(str(error), outcome_unknown=True) from error
         return outcomes.pop().unwrap()

@@ -502,8 +502,6 @@ class Planner:
         moving = file_moves(
             [each for pending in waiting for each in pending.push.changeset.operations]
         )
-        if not moving:
-            return {}
         found = await self._links(self._id, moving)
         if found is None:
             raise WorkspaceGone
