@@ -1,4 +1,4 @@
-"""Contents in memory that are used again soon: within a limit, and no longer than their files."""
+"""A cache of file contents in memory, within a limit of bytes."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
@@ -9,17 +9,17 @@ V = TypeVar("V")
 
 
 class Cache(Protocol):
-    """What holds contents of files, or their paths, in memory."""
+    """A cache of contents or paths of files."""
 
     def drop_unused(self) -> None:
-        """Forget what was not used since the call before: it may have been deleted."""
+        """Remove what was not used since the last call: it may have been deleted."""
 
 
 class ContentCache(Generic[K, V]):
-    """Holds the contents that were used last, within a limit of memory.
+    """Holds the most recently used contents within a limit of bytes.
 
-    They must not outlive their files: whoever purges some calls `clear`, and what was deleted
-    without that goes with `drop_unused`.
+    Contents must not outlive their files: code that purges files calls `clear`, and `drop_unused`
+    removes those of files that were deleted in another way.
 
     Args:
         size_of: returns the approximate bytes of a content when it is kept.
@@ -37,24 +37,24 @@ class ContentCache(Generic[K, V]):
         self._contents: OrderedDict[K, V] = OrderedDict()
         # Of a string, the size grows when its UTF-8 is needed for the first time.
         self._sizes: dict[K, int] = {}
-        # Since `drop_unused`.
+        # The keys that were not used since the last call of `drop_unused`.
         self._unused: set[K] = set()
 
     @property
     def contents(self) -> Mapping[K, V]:
-        """The contents that are held, which other threads may look up meanwhile."""
+        """The cached contents, which other threads may read."""
         return self._contents
 
     def get(self, key: K) -> V | None:
-        """Return the content of ``key``, as the one that was used last; None if none is held."""
-        found = self._contents.get(key)
-        if found is not None:
+        """Return the content of ``key``, now the most recent one; None if it is not cached."""
+        content = self._contents.get(key)
+        if content is not None:
             self._contents.move_to_end(key)
             self._unused.discard(key)
-        return found
+        return content
 
     def keep(self, key: K, content: V, generation: int) -> None:
-        """Hold a content that was read in ``generation``, in place of an older one of ``key``."""
+        """Cache a content that was read in ``generation``, and replace an older one of ``key``."""
         if generation != self.generation or not self._max_bytes:
             return
         self._drop(key)
@@ -65,7 +65,7 @@ class ContentCache(Generic[K, V]):
             self._drop(next(iter(self._contents)))
 
     def drop_unused(self) -> None:
-        """Forget the contents that were not used since the call before."""
+        """Remove the contents that were not used since the last call."""
         for key in [*self._unused]:
             self._drop(key)
         self._unused = {*self._contents}
@@ -76,7 +76,7 @@ class ContentCache(Generic[K, V]):
         self._unused.discard(key)
 
     def clear(self) -> None:
-        """Forget all contents, and those that are being read."""
+        """Remove all contents; those that are being read now are not cached."""
         self.generation += 1
         self._contents.clear()
         self._sizes.clear()

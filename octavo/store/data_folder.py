@@ -1,4 +1,4 @@
-"""The data folder: there, this user's own, and used by one server at a time."""
+"""Create the data folder, check who has access to it, and lock it for one server at a time."""
 
 import errno
 import fcntl
@@ -21,11 +21,11 @@ class DataFolderInUse(DataFolderError):
 
 @contextmanager
 def holding(folder: Path) -> Iterator[bool]:
-    """Hold ``folder`` for this server for the length of a block, made when it is missing.
+    """Lock ``folder`` for this server during the block; create it if it is missing.
 
-    Gives whether nobody but its owner may look into it. The hold is a lock that ends with the
-    process, however that ends. Raises `DataFolderError` when the folder can't be made or opened,
-    or another server holds it.
+    Yields whether only its owner has access to it. The lock ends with the process, however that
+    ends. Raises `DataFolderError` when the folder can't be created or opened, or another server
+    has locked it.
     """
     where = folder.absolute()
     try:

@@ -52,7 +52,7 @@ class StoreEngine:
         return ReportingStore(store, self.outages)
 
     async def probe(self, transaction: Transaction) -> None:
-        """Change something that nobody reads, so that the commit of it has to be written."""
+        """Change something that nobody reads, so that a commit has to be written."""
         if self.sqlite is not None:
             # An update that leaves a page as it is would not be written.
             row = await transaction.fetch_one("PRAGMA user_version")
@@ -65,7 +65,7 @@ class StoreEngine:
     async def applied_version(self) -> int:
         """Return the version of the schema; raises `StoreUnavailable`."""
         if self.sqlite is not None:
-            # By a new connection: an open one goes on working when the file is away.
+            # On a new connection: an open one still works when the file is missing.
             return await self.outages.opening.watched(self.sqlite.applied_version())
         if self.postgres is not None:
             return await self.outages.reading.watched(self.postgres.applied_version())
@@ -83,19 +83,19 @@ async def open_engine(
 ) -> AsyncIterator[StoreEngine]:
     """Open the database that ``settings`` name, with the newest schema, for the block.
 
-    ``listeners`` is what features do in each transaction. ``random`` returns numbers from 0 to 1,
-    for the pauses before a database is asked again. ``serving`` is for the server that holds the
-    data folder, and reads through an SQLite database for damage first; a command has False, works
-    beside the server, and changes no schema under it. Images without their database are what is
-    left of an installation: the server does not start there with an empty one, unless it is to be
-    ``new``. Raises `StoreUnusable` and `StoreUnavailable`.
+    ``listeners`` are called in each transaction. ``random`` returns numbers from 0 to 1, for the
+    pauses before a database is tried again. ``serving`` is True for the server that holds the data
+    folder: it first checks an SQLite database for damage. It is False for a command, which may run
+    beside the server, and then does not change the schema. If there are images but no database, the
+    database was lost: the server does not start with an empty one unless ``new`` is True. Raises
+    `StoreUnusable` and `StoreUnavailable`.
     """
     if settings.database is None:
         folder = settings.data_dir
         async with AsyncExitStack() as stack:
             if serving:
                 if not new and not await trio.to_thread.run_sync(_has_bytes, folder / DATABASE):
-                    # Before an empty one is made, which would be in the way.
+                    # Checked before an empty database is created.
                     await _require_no_blobs(folder)
                 sqlite = await stack.enter_async_context(open_sqlite(folder, listeners))
                 if not new and not await sqlite.read(had_any()):
@@ -154,7 +154,7 @@ async def _open_beside(stack: AsyncExitStack, folder: Path, listeners: Listeners
     try:
         return await stack.enter_async_context(beside(migrating=False))
     except StoreOutdated:
-        # Of an older version: then nobody may serve it.
+        # It is migrated here, if no server uses it.
         try:
             stack.enter_context(holding(folder))
         except DataFolderError as error:

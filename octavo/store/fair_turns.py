@@ -1,8 +1,7 @@
-"""Share threads, or the connections of a database, fairly between those for whom they work.
+"""Share threads, or connections to a database, fairly between accounts and other holders.
 
-First come, first served would let one account with many connections delay everybody else by all
-that it has asked for. So each holder uses a part of the turns at most, and those who wait get the
-next one in rotation.
+In order of arrival, one account with many requests would delay all others. So a holder has at most
+a part of the turns, and waiting holders are served in rotation.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -16,7 +15,7 @@ from greenroom.fair_queue import FairQueue
 T = TypeVar("T")
 
 working_for: ContextVar[str] = ContextVar("octavo_working_for", default="")
-"""For whom the task works: an account, the network of a client, a workspace; empty for a job."""
+"""The holder that the task works for: an account, a network, a workspace; empty for a job."""
 
 
 class FairTurns:
@@ -35,13 +34,13 @@ class FairTurns:
         self._waiting = FairQueue[trio.Event]()
 
     async def acquire(self, holder: str) -> None:
-        """Wait for a turn of ``holder``, who calls `release` later.
+        """Wait for a turn of ``holder``; the caller must call `release`.
 
-        The requests of one holder are served in order. When cancelled, there is no turn.
+        Requests of one holder are served in order. When cancelled, no turn is taken.
         """
         if self._free and holder not in self._waiting and self._may_have_more(holder):
             await trio.lowlevel.checkpoint()
-            # Another one may have taken it meanwhile.
+            # Another task may have taken it meanwhile.
             if self._free and holder not in self._waiting and self._may_have_more(holder):
                 self._grant(holder)
                 return
@@ -57,7 +56,7 @@ class FairTurns:
             raise
 
     def release(self, holder: str) -> None:
-        """Give a turn of ``holder`` to the next one who waits."""
+        """End a turn of ``holder``, and begin one of the next holder that waits."""
         self._free += 1
         held = self._held[holder] - 1
         if held:
@@ -68,7 +67,7 @@ class FairTurns:
 
     @asynccontextmanager
     async def turn(self, holder: str | None = None) -> AsyncIterator[None]:
-        """Have a turn of ``holder`` in the block; None for that of `working_for`."""
+        """Hold a turn of ``holder`` during the block; None means that of `working_for`."""
         holder = working_for.get() if holder is None else holder
         await self.acquire(holder)
         try:
@@ -84,7 +83,7 @@ class FairTurns:
         self._held[holder] = self._held.get(holder, 0) + 1
 
     def _admit(self) -> None:
-        # Few are passed over: those who have the most of one already.
+        # Passes over only those that already have their maximum.
         for holder, _ in self._waiting:
             if self._may_have_more(holder):
                 self._grant(holder)
@@ -93,21 +92,21 @@ class FairTurns:
 
 
 class RunInThread(Protocol):
-    """Runs a function where it delays nobody, such as `FairThreads.run`."""
+    """Runs a function outside of the event loop, such as `FairThreads.run`."""
 
     def __call__(self, work: Callable[[], T], /) -> Awaitable[T]:
         """Return what ``work`` returns; its exceptions propagate."""
 
 
 class FairThreads:
-    """Runs functions in ``size`` threads, half of which work for one holder at most."""
+    """Runs functions in ``size`` threads, of which one holder uses at most half."""
 
     def __init__(self, size: int) -> None:
         self._turns = FairTurns(size, max(1, size // 2))
         self._limiter = trio.CapacityLimiter(size)
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Return what ``work`` returns, done for `working_for`; its exceptions propagate.
+        """Return the result of ``work``, run in a turn of `working_for`; exceptions propagate.
 
         Cancellation is deferred while ``work`` runs.
         """

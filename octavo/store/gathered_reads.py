@@ -1,9 +1,9 @@
-"""Read what many tasks ask for at once with one statement.
+"""Look up the keys of many tasks with one statement.
 
-Each request of a client looks up its credential and its role, and where other processes may have
-changed them, the database is asked each time: a round trip for every request. While a read is under
-way, those that ask meanwhile gather for the next one. It begins after they asked, so nobody gets
-what was read before; a task that asks alone waits for nobody.
+Each request looks up its credential and its role. Where other processes may change them, the
+database is read each time: a round trip for every request. While one read is under way, the keys of
+further tasks are gathered for the next. That one begins after all of them were requested, so no
+task gets an outdated result. A single task waits for no other.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,9 +15,9 @@ from octavo.store.fair_turns import working_for
 from octavo.store.transaction import Script, Store
 
 HOLDER = "look-ups"
-"""For whom the reads take turns (`octavo.store.fair_turns`)."""
+"""The holder of the turns of these reads (`octavo.store.fair_turns`)."""
 MOST = 100
-"""Keys that are looked up together."""
+"""The maximum number of keys of one read."""
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -36,11 +36,11 @@ class _Read(Generic[K, V]):
 
 
 class GatheredReads(Generic[K, V]):
-    """Looks up keys, those of many tasks together.
+    """Looks up keys, and combines the look-ups of concurrent tasks.
 
     Args:
         store: is read.
-        script: returns what there is for at most `MOST` keys.
+        script: returns the values of at most `MOST` keys.
     """
 
     def __init__(
@@ -48,16 +48,16 @@ class GatheredReads(Generic[K, V]):
     ) -> None:
         self._store = store
         self._script = script
-        # Whoever asks now joins it.
+        # Keys that are requested now join it.
         self._next: _Read[K, V] = _Read()
         self._reading = False
         self._ended = trio.Event()
 
     async def find(self, key: K) -> V | None:
-        """Return what there is for ``key``, by a read that begins after this call; None if nothing.
+        """Return the value of ``key``, from a read that begins after this call; None without one.
 
-        Raises what the store and the script raise. Cancellation affects nobody else: another task
-        reads then. Not always a checkpoint.
+        Raises what the store and the script raise. Cancellation affects no other task: one of them
+        reads instead. Not always a checkpoint.
         """
         read = self._next
         if len(read.keys) >= MOST:
@@ -70,7 +70,7 @@ class GatheredReads(Generic[K, V]):
                 await self._read(read)
         try:
             if read.error is not None:
-                # Without those of the others.
+                # With a traceback of this task alone.
                 raise read.error.with_traceback(None)
             return read.found.get(key)
         finally:
@@ -80,7 +80,7 @@ class GatheredReads(Generic[K, V]):
         if self._next is read:
             self._next = _Read()
         self._reading = True
-        # Not for the caller that happens to read, who may have used up its share.
+        # Not in a turn of this task's own holder, whose share may be used up.
         holder = working_for.set(HOLDER)
         try:
             read.found = await self._store.read(self._script([*read.keys]))

@@ -4,10 +4,10 @@ from octavo.model.search.query import HeadFilter
 from octavo.store.transaction import Value
 
 
-def head_conditions(heads: HeadFilter, given: int) -> tuple[str, list[Value]]:
+def head_conditions(heads: HeadFilter, preceding: int) -> tuple[str, list[Value]]:
     """Return the conditions of a statement with the table ``files``, and their arguments.
 
-    ``given`` is the number of arguments that the statement has already.
+    ``preceding`` is the number of arguments that the statement has already.
     """
     sql = ""
     arguments: list[Value] = []
@@ -18,5 +18,5 @@ def head_conditions(heads: HeadFilter, given: int) -> tuple[str, list[Value]]:
     ):
         if value is not None:
             arguments.append(value)
-            sql += f" AND {condition.format(given + len(arguments))}"
+            sql += f" AND {condition.format(preceding + len(arguments))}"
     return sql, arguments

@@ -16,9 +16,9 @@ NIL = b"\0" * 16
 LAST = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 """Sorts after all identifiers that are assigned (RFC 9562 section 5.10)."""
 _SIZE = 16
-# Conversions. Most statements name the same workspaces, accounts and files as those before.
+# Cached conversions: most statements name the same workspaces, accounts and files.
 _REMEMBERED = 8192
-# In how many characters, and where its digits are. One more separates it from the next.
+# Characters of an identifier as text, and the positions of its digits.
 _LENGTH = 36
 _DIGITS = [at for at in range(_LENGTH) if at not in (8, 13, 18, 23)]
 # Below so many, converting them one by one is faster.

@@ -8,14 +8,14 @@ from octavo.store import blobs
 FOLDER = "blobs"
 """The folder of the blobs in the data folder."""
 STAGING = "staging"
-"""The folder of files on their way to the blob store and from it, in the data folder."""
+"""The folder in the data folder for files that are being stored or fetched."""
 
 
 def open_blobs(settings: KernelSettings) -> blobs.BlobStore:
     """Return the blob store that ``settings`` name.
 
-    Raises `octavo.store.blobs.BlobsUnusable` when an object store can't be used as the environment
-    configures it. Nothing is sent to it: an object store that is away does not prevent the start.
+    Raises `octavo.store.blobs.BlobsUnusable` when the environment does not configure an object
+    store correctly. No request is sent: a store that is down does not prevent the start.
     """
     if settings.object_store:
         # An installation with blobs in a folder does not load obstore.
@@ -26,18 +26,18 @@ def open_blobs(settings: KernelSettings) -> blobs.BlobStore:
 
 
 class BlobFolders(NamedTuple):
-    """Where images are stored, and the files on their way there."""
+    """The blob store, and the folder of temporary files for it."""
 
     blobs: blobs.BlobStore
     staging: blobs.Staging
 
 
 async def open_blob_folders(settings: KernelSettings, name: str) -> BlobFolders:
-    """Open the blob store, and remove files that a server that died left on their way.
+    """Open the blob store, and remove temporary files that a killed server left.
 
-    Only the server that holds the data folder may call it, with a ``name`` that no other had.
+    Only the server that holds the data folder may call this, with a ``name`` never used before.
     Raises `octavo.store.blobs.BlobsUnavailable`.
     """
-    # Worker processes, which have another working folder, get paths in it.
+    # Worker processes, whose working folder differs, receive paths in it.
     staging = settings.data_dir.absolute() / STAGING
     return BlobFolders(open_blobs(settings), await blobs.open_staging(staging, name))

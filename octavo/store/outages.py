@@ -12,7 +12,7 @@ _MAX_TEXTS = 1000
 
 
 class Outage:
-    """Whether one use of something failed when it was last tried.
+    """Tracks whether one use of something failed at the last attempt.
 
     Args:
         subject: what is used, such as ``the database``.
@@ -35,7 +35,7 @@ class Outage:
             self._report(error)
             raise
         except IndexDamaged:
-            # Whoever makes it anew says so.
+            # Logged where the index is made anew.
             raise
         except self._error as error:
             if not self._lasts:
@@ -54,7 +54,7 @@ class Outage:
 
 
 class Outages:
-    """Uses apart: a database without room can be read, and an open one when its file is away."""
+    """The uses of the database: a full one can be read, and an open one without its file."""
 
     def __init__(self) -> None:
         self.opening = Outage("the database", "opened")
@@ -67,7 +67,7 @@ class ReportingStore:
 
     Args:
         store: does the work.
-        outages: what is known of its failures, from everybody who uses it.
+        outages: its failures, shared by all that use it.
     """
 
     def __init__(self, store: Store, outages: Outages) -> None:

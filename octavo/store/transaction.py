@@ -150,7 +150,7 @@ class Transaction(Protocol):
 
     @property
     def listeners(self) -> Listeners:
-        """What features do in it."""
+        """The listeners that are called in it."""
 
     async def fetch_one(self, sql: str, *arguments: Value) -> Row | None:
         """Return the first row, or None."""

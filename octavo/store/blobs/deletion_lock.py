@@ -1,8 +1,8 @@
 """The lock on a folder of blobs that keeps them from being deleted while they are copied.
 
-A copy of the database names blobs that may lose their last reference before they are copied.
-Whoever copies holds the lock from before the copy of the database until the blobs are copied;
-servers share it for each deletion. It is the lock of flock(2) on the folder, so that scripts can
+A copy of the database names blobs that may lose their last reference before they are copied. A
+backup holds the lock exclusively from before the copy of the database until the blobs are copied; a
+server holds it shared during each deletion. It is a lock of flock(2) on the folder: scripts can
 hold it with the command ``flock``, and it ends with the process.
 """
 
@@ -23,7 +23,7 @@ _HELD = frozenset({errno.EWOULDBLOCK, errno.EACCES})
 
 @contextmanager
 def deleting(folder: Path) -> Iterator[None]:
-    """Delete blobs of ``folder`` in the block. Raises `BlobsUnavailable` while they are copied."""
+    """Allow the block to delete blobs of ``folder``. Raises `BlobsUnavailable` during a backup."""
     opened = _open(folder)
     try:
         if not _lock(opened, fcntl.LOCK_SH):
@@ -35,7 +35,7 @@ def deleting(folder: Path) -> Iterator[None]:
 
 @asynccontextmanager
 async def deletion_held_off(folder: Path, waiting: Callable[[], None]) -> AsyncIterator[None]:
-    """Have no blob of ``folder`` deleted during the block; without the folder, there is none.
+    """Prevent the deletion of blobs of ``folder`` during the block; the folder may be missing.
 
     ``waiting`` is called if another holds the lock. Raises OSError.
     """

@@ -18,7 +18,7 @@ _OF_ONE_FILE = frozenset(
 )
 """Failures of one file, such as a bad sector, while others can be read."""
 _REMEMBERED = 20_000
-"""Blobs of which a process remembers that they are intact."""
+"""The maximum number of blobs that are known to be intact."""
 
 
 class LocalBlobs:
@@ -33,7 +33,7 @@ class LocalBlobs:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        # The size and the time of those that are intact, the one that was checked first at first.
+        # Size and time of the blobs that are known to be intact, in the order of their checks.
         self._intact: dict[blob_store.BlobKey, tuple[int, int]] = {}
 
     async def put(self, key: blob_store.BlobKey, source: Path) -> None:
@@ -154,7 +154,7 @@ class LocalBlobs:
 
 
 def _unreadable(key: blob_store.BlobKey, error: OSError) -> Exception:
-    """Return the error to raise for one of a blob, or of the whole disk."""
+    """Return the error to raise: `BlobDamaged` if it concerns this blob alone."""
     if error.errno in _OF_ONE_FILE:
         return blob_store.BlobDamaged(f"the blob {key} can't be read: {error.strerror}")
     return error

@@ -1,4 +1,4 @@
-"""Files on their way to the blob store, in a folder of their own."""
+"""Temporary files for the blob store, in a folder of their own."""
 
 import errno
 import hashlib
@@ -126,9 +126,9 @@ class Staging:
 
     @asynccontextmanager
     async def place(self, name: str) -> AsyncIterator[Path]:
-        """Return a path for the block at which another program can write the file ``name``.
+        """Yield a path at which another program can write the file ``name``.
 
-        What is there afterwards is removed.
+        The file is removed at the end of the block.
         """
         path = self.path / name
         try:
@@ -158,7 +158,7 @@ async def _remove(path: Path) -> None:
 
 
 async def open_staging(folder: Path, name: str) -> Staging:
-    """Return a staging in ``folder``, without what a server that died left there.
+    """Return a staging in ``folder``, and remove the files that a killed server left there.
 
     Its files are in the folder ``name``, which must never have been used before: worker processes
     of a server that was killed may still create files at the paths that it gave them. Only the

@@ -62,8 +62,8 @@ def page(
             " AND actor_id = $3::uuid",
             " AND subject_id = $3::uuid AND (actor_id IS NULL OR actor_id <> $3::uuid)",
         ]
-    given = [each for each in (account_id, kind) if each is not None]
-    of_kind = "" if kind is None else f" AND kind = ${2 + len(given)}"
+    arguments = [value for value in (account_id, kind) if value is not None]
+    of_kind = "" if kind is None else f" AND kind = ${2 + len(arguments)}"
 
     async def read_entries(transaction: Transaction) -> list[AuditEntry]:
         found = [
@@ -72,7 +72,7 @@ def page(
                 " ORDER BY id DESC LIMIT $2",
                 before or LAST,
                 limit,
-                *given,
+                *arguments,
             )
             for condition in conditions
         ]

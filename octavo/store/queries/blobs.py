@@ -1,4 +1,4 @@
-"""Contents of revisions, and blobs: which are stored, what refers to them, which are to be deleted.
+"""The contents of revisions, and blobs: stored ones, references to them, and their deletion.
 
 A blob is reserved before it is stored, and something refers to it only afterwards; its row is
 deleted in the transaction that finds nothing that refers to it. So at every moment, also after a
@@ -30,7 +30,7 @@ _INSERT_IMAGE = """
 """
 
 _DELETE_UPLOAD = "DELETE FROM uploads WHERE id = $1::uuid"
-# Perhaps nothing refers to them any more.
+# Their last reference may be gone.
 _CHECK_BLOBS = """
     UPDATE blobs SET check_at = 0 WHERE key = (SELECT blob FROM images WHERE pk = $1)
 """
@@ -76,10 +76,10 @@ async def insert_images(
 
 async def delete_contents(transaction: Transaction, numbers: Sequence[int | None]) -> None:
     """Delete texts and images that no revision refers to any more; None is left out."""
-    given = [(number,) for number in numbers if number is not None]
-    await transaction.execute_many("DELETE FROM contents WHERE pk = $1", given)
-    await transaction.execute_many(_CHECK_BLOBS, given)
-    await transaction.execute_many("DELETE FROM images WHERE pk = $1", given)
+    rows = [(number,) for number in numbers if number is not None]
+    await transaction.execute_many("DELETE FROM contents WHERE pk = $1", rows)
+    await transaction.execute_many(_CHECK_BLOBS, rows)
+    await transaction.execute_many("DELETE FROM images WHERE pk = $1", rows)
 
 
 MAX_ROWS = 100
@@ -101,7 +101,7 @@ _CHECK_THUMBNAILS = """
 
 
 class BlobCollected(Exception):
-    """The blob took so long to be stored that it is given up: store it again."""
+    """The blob was collected before it was stored, as that took too long: store it again."""
 
 
 class NewBlob(NamedTuple):
@@ -151,7 +151,7 @@ async def mark_stored(transaction: Transaction, key: BlobKey) -> None:
 
 
 async def check_soon(transaction: Transaction, keys: Sequence[BlobKey]) -> None:
-    """Have blobs checked that something may have referred to for the last time."""
+    """Have blobs checked that may have lost their last reference."""
     await transaction.execute_many(
         "UPDATE blobs SET check_at = 0 WHERE key = $1", [(key,) for key in keys]
     )

@@ -5,7 +5,7 @@ from octavo.store.transaction import Script, Transaction, Value
 RECEIPT_DAYS = 31
 """Days that a receipt, or the result of a restoration, is kept; the API promises 30."""
 MARK_DAYS = 400
-"""Days that the marks of revisions are remembered which history pruning has removed."""
+"""Days that the marks of revisions that history pruning removed are kept."""
 MAX_ROWS = 500
 """Rows that one step deletes."""
 
@@ -40,7 +40,7 @@ def expire_receipts(before: int) -> Script[bool]:
 
 
 def expire_marks(before: int) -> Script[bool]:
-    """Forget some marks of revisions that were removed before a time (ms).
+    """Delete some marks of revisions that were removed before a time (ms).
 
     Returns whether there may be more.
     """

@@ -138,7 +138,7 @@ def all_heads(workspace_id: WorkspaceId, last: Cursor = START) -> Script[Heads |
 def heads_after(workspace_id: WorkspaceId, cursor: Cursor) -> Script[Heads | None]:
     """Return the heads of files, purged ones included, that changed after ``cursor``.
 
-    If it is not known, they say nothing. Returns None without the workspace.
+    The heads mean nothing if the cursor is not known. Returns None without the workspace.
     """
 
     @single_statement

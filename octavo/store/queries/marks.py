@@ -4,9 +4,9 @@ A history can be taken back, by a restored backup, a disk that was put back, or 
 commits. Then the same positions are given again, with other marks. A cursor is known if a revision
 of its position has its mark, or had: what history pruning removes is remembered for a while.
 
-Who has only a part of the changes up to a position, such as the first pages of a feed, has no exact
-copy of any position: files whose last change is on a later page are missing. The position is then
-known only as long as that change is, so the mark is that of the newest position that was seen.
+A device that has read only the first pages of a feed has no exact copy of any position: files whose
+last change is on a later page are missing. Its position is known only as long as that change is, so
+the mark is that of the newest position that it has seen.
 """
 
 from __future__ import annotations

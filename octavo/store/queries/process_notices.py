@@ -1,4 +1,4 @@
-"""What processes on one database send each other when a commit concerns listeners."""
+"""Notifications between the processes on one database, sent when a transaction commits."""
 
 from typing import NamedTuple
 
@@ -47,7 +47,7 @@ async def notify_access(transaction: Transaction, account_id: AccountId) -> None
 
 
 def read_notice(payload: str) -> CursorNotice | AccessNotice:
-    """Return what ``payload`` says; raise ValueError when no process of Octavo sent it."""
+    """Parse a payload; raise ValueError for one that no process of Octavo sends."""
     subject, what, *mark = payload.split(" ")
     if what == _ACCESS and not mark:
         return AccessNotice(AccountId(subject))

@@ -1,4 +1,4 @@
-"""Revisions as rows, with few calls for many: the columns that both tables of files have in common.
+"""Convert between revisions and rows of the tables ``files`` and ``revisions``.
 
 The head of a file is in ``files``, the revisions before it are in ``revisions``. The id and the
 kind of a file are in ``files`` only.

@@ -1,4 +1,4 @@
-"""Delete what deleted workspaces and purged files have left, in steps."""
+"""Delete the rows of deleted workspaces and purged files, in steps."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _REST = (
     ("index_cursors", "name"),
 )
 _OF_FILES = "SELECT content, size FROM purged_contents LIMIT $1"
-# Of a text, the row counts that belongs to the revision which brought it.
+# A text is deleted with the row of the revision that introduced it.
 _OF_WORKSPACE = """
     SELECT CASE WHEN content_revision_id IS NULL THEN content END, size, {key} FROM {table}
     WHERE workspace = $1 ORDER BY {key} LIMIT $2
@@ -74,10 +74,10 @@ async def _sweep_files(transaction: Transaction) -> bool:
 
 
 async def _sweep_workspace(transaction: Transaction) -> bool:
-    found = await transaction.fetch_one("SELECT id, pk FROM deleted_workspaces ORDER BY id LIMIT 1")
-    if found is None:
+    row = await transaction.fetch_one("SELECT id, pk FROM deleted_workspaces ORDER BY id LIMIT 1")
+    if row is None:
         return False
-    workspace = found[1]
+    workspace_id, workspace = row
     for before_files in transaction.listeners.workspace_sweeping:
         if await before_files(transaction, workspace):
             return True
@@ -95,7 +95,7 @@ async def _sweep_workspace(transaction: Transaction) -> bool:
     for table, key in _REST:
         if await rows_of(table, key)(transaction, workspace):
             return True
-    await transaction.execute("DELETE FROM deleted_workspaces WHERE id = $1::uuid", found[0])
+    await transaction.execute("DELETE FROM deleted_workspaces WHERE id = $1::uuid", workspace_id)
     return True
 
 

@@ -69,8 +69,8 @@ class _Call(Generic[T]):
     """The state of one read in a thread.
 
     Attributes:
-        outcomes: its outcome, which does not stay in the list: an error refers to the frames that
-            it passed, in trio, too, and these to the call.
+        outcomes: its outcome, until it is returned or raised: an error refers to the frames that it
+            passed, and these refer to the call.
     """
 
     def __init__(self, reader: Reader | None) -> None:
@@ -85,8 +85,8 @@ class ReaderPool:
 
     Args:
         connect: opens a connection for reading; called in the thread.
-        size: how many reads run at the same time, at most, and those of one holder
-            (`octavo.store.fair_turns`) in half of them; more of them wait.
+        size: the maximum number of concurrent reads, of which one holder
+            (`octavo.store.fair_turns`) has at most half; further reads wait.
     """
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], size: int) -> None:

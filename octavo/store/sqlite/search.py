@@ -157,10 +157,10 @@ def match(workspace_id: str, matching: Matching) -> tuple[str, tuple[Value, ...]
     if matching.names:
         asked = f"{{name}} : ({asked})"
     below = matching.below or ()
-    given: list[Value] = [workspace_id, asked, matching.limit, *below]
-    heads, values = head_conditions(matching.heads, len(given))
+    arguments: list[Value] = [workspace_id, asked, matching.limit, *below]
+    heads, values = head_conditions(matching.heads, len(arguments))
     sql = _MATCH.format(below=_BELOW if below else "", heads=heads)
-    return sql, (*given, *values)
+    return sql, (*arguments, *values)
 
 
 def match_long(workspace_id: str, matching: Matching) -> tuple[str, tuple[Value, ...]]:
@@ -170,16 +170,16 @@ def match_long(workspace_id: str, matching: Matching) -> tuple[str, tuple[Value,
     if matching.names:
         phrases = [f"{{name}} : ({' AND '.join(phrases)})"]
     below = matching.below or (None, None)
-    given: list[Value] = [workspace_id, None, matching.limit, *below]
+    arguments: list[Value] = [workspace_id, None, matching.limit, *below]
     found = []
     for phrase in phrases:
-        given.append(phrase)
-        found.append(_FOUND.format(phrase=f"${len(given)}"))
-    heads, values = head_conditions(matching.heads, len(given))
+        arguments.append(phrase)
+        found.append(_FOUND.format(phrase=f"${len(arguments)}"))
+    heads, values = head_conditions(matching.heads, len(arguments))
     sql = _MATCH_LONG.format(
         found=" INTERSECT ".join(found), below=_BELOW if matching.below else "", heads=heads
     )
-    return sql, (*given, *values)
+    return sql, (*arguments, *values)
 
 
 def _phrase(tag: str, clause: Clause) -> str:
