@@ -32,15 +32,15 @@ not keep its owner from revoking it.
 """
 
 KNOWN_DEVICES = 3
-"""How many times the attempts of one known browser those of an account have together."""
+"""The limit of all known browsers of an account, as a multiple of that of one."""
 
 RATES: Mapping[str, RouteRates] = {
     "sign-in": RouteRates(client=Rate(60, 300.0), account=Rate(10, 300.0)),
-    # Of a browser that has signed in to the account before: strangers don't count against it.
+    # A browser that has signed in to the account before: attempts of others don't count.
     "known-device": RouteRates(client=Rate(60, 300.0), account=Rate(10, 300.0)),
-    # Of all these browsers together: whoever signs in again and again gets many.
+    # All these browsers together: each sign-in makes another one.
     "known-devices": RouteRates(client=Rate(60, 300.0), account=Rate(KNOWN_DEVICES * 10, 300.0)),
-    # Of somebody who has signed in: attempts of strangers don't count against it.
+    # An account that has signed in: attempts of others don't count.
     "password": RouteRates(client=Rate(60, 300.0), account=Rate(10, 300.0)),
     "password-reset-request": RouteRates(client=Rate(60, 300.0), account=Rate(10, 300.0)),
     "password-reset": RouteRates(client=Rate(60, 300.0)),

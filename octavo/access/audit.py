@@ -44,7 +44,7 @@ class Audit:
         after: its event `access_changed` is called for each account whose access may have changed.
 
     Attributes:
-        after: as above; told directly of an account that only a result names.
+        after: see above; called directly for an account that only a result names.
         refused: counts refused attempts; a task of the service writes them.
     """
 

@@ -128,7 +128,7 @@ class Access:
         """Return the workspace as the caller sees it. Raises `NotFound`."""
         if caller.limits is not None and not caller.limits.sees(workspace_id):
             raise NotFound
-        found = await self._store.read(seen_by(workspace_id, caller.account_id))
-        if found is None:
+        workspace = await self._store.read(seen_by(workspace_id, caller.account_id))
+        if workspace is None:
             raise NotFound
-        return found
+        return workspace

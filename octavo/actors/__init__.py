@@ -1,1 +1,1 @@
-"""Actors: the concurrency core (``core``) and the kit that tests what is built on it."""
+"""The actors of the service: workspaces, storage, the notice hub, and background jobs."""

@@ -69,7 +69,7 @@ class NoticeHub(Generic[F]):
         self._newest: dict[WorkspaceId, Cursor] = {}
         self._due: dict[WorkspaceId, Cursor] = {}
         self._wake = trio.Event()
-        # Of which the store has to be asked.
+        # The workspaces whose cursor has to be read from the store.
         self._doubtful: dict[WorkspaceId, None] = {}
         self._ask = trio.Event()
 
@@ -155,18 +155,18 @@ class NoticeHub(Generic[F]):
         """Notify of the cursor that the store has."""
         for _ in range(MAX_READS):
             before = self._newest.get(workspace_id)
-            found = await self._read(workspace_id)
+            cursor = await self._read(workspace_id)
             if self._newest.get(workspace_id) == before:
                 break
         else:
-            # What is announced all the time is newer.
+            # It was announced again during each read; what was announced last is delivered.
             return
-        if found is None:
+        if cursor is None:
             self.announce_gone(workspace_id)
         elif workspace_id in self._listeners:
             self._due.pop(workspace_id, None)
-            self._newest[workspace_id] = found
-            await self._notify(workspace_id, found, certain=True)
+            self._newest[workspace_id] = cursor
+            await self._notify(workspace_id, cursor, certain=True)
 
     async def _notify(self, workspace_id: WorkspaceId, cursor: Cursor, *, certain: bool) -> None:
         frame = self._encode(workspace_id, cursor)

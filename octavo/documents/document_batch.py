@@ -215,7 +215,7 @@ class BatchDocument:
     def _may_append(self, limits: DocumentLimits) -> bool:
         """Return whether the updates can be stored beside the document that is stored.
 
-        It reads the same when it is loaded: they are merged into it one after the other again.
+        Loading merges them in the same order again, so the text is the same.
         """
         if self.costly or not self.kept or self.stored is not self.base:
             return False
@@ -241,14 +241,14 @@ class DocumentCache:
         self._max_bytes = max_bytes
         self._bytes = 0
         self._entries: OrderedDict[tuple[WorkspaceId, FileId], BatchDocument] = OrderedDict()
-        # Since `drop_unused`.
+        # The documents that were not used since the last call of `drop_unused`.
         self._unused: set[tuple[WorkspaceId, FileId]] = set()
         self._cursors: dict[WorkspaceId, Cursor] = {}
 
     def reached(self, workspace_id: WorkspaceId, cursor: Cursor) -> None:
         """Note the newest cursor of a workspace that this process has seen."""
         if len(self._cursors) == MAX_CURSORS and workspace_id not in self._cursors:
-            # As if there was nothing to compare with.
+            # No cursor is known then, and nothing is compared.
             self.forget_history()
         self._cursors[workspace_id] = cursor
 
@@ -259,9 +259,9 @@ class DocumentCache:
     def forget_history(self) -> None:
         """Forget everything, since the history of the database was taken back.
 
-        Edits that this process has made may be lost there, and left in the documents of devices. So
-        it gives its next edits another client id: two different edits with the same id and clock
-        would count as one.
+        Edits of this process may be lost in the database, and still be in documents of devices. So
+        the next edits get another client id: two edits with the same id and clock would count as
+        one.
         """
         self._entries.clear()
         self._unused.clear()
@@ -290,7 +290,7 @@ class DocumentCache:
             self.discard(*next(iter(self._entries)))
 
     def drop_unused(self) -> None:
-        """Remove the documents that were not used since the call before.
+        """Remove the documents that were not used since the last call.
 
         Their workspaces may have been deleted, by any process.
         """

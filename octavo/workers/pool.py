@@ -46,8 +46,8 @@ class WorkerPool:
         max_seconds: processor time that a function may take; None for any.
         folder: the only folder whose files functions may use, as an absolute path; it exists when
             they are called. None for no files.
-        threads: functions start threads.
-        ahead: start a process before the first work.
+        threads: whether functions start threads.
+        ahead: whether to start a process before the first work.
 
     Attributes:
         size: the maximum number of processes.

@@ -86,19 +86,19 @@ def _limit(what: int, most: int) -> None:
 
 
 def _program_folders() -> set[str]:
-    """Return where modules are that functions may import later, and the libraries of these.
+    """Return the folders of modules that functions may import later, and of their libraries.
 
-    A folder that modules are searched in may have files of other kinds: of those that are no
-    folder of an installation, the packages that are imported already count.
+    A folder of the search path may also have other files. Unless it is one of `_SITES`, only the
+    packages in it that are imported already are returned.
     """
-    found = {os.path.dirname(os.__file__), os.path.join(sys.base_prefix, "lib"), *_LIBRARIES}
-    found.update(each for each in sys.path if os.path.basename(each) in _SITES)
-    # A distribution of its own, which may stand elsewhere, and which functions import later.
+    folders = {os.path.dirname(os.__file__), os.path.join(sys.base_prefix, "lib"), *_LIBRARIES}
+    folders.update(folder for folder in sys.path if os.path.basename(folder) in _SITES)
+    # It may be installed elsewhere, and functions import it later.
     rules = find_spec("octavo_rules")
-    found.update((rules and rules.submodule_search_locations) or ())
+    folders.update((rules and rules.submodule_search_locations) or ())
     for module in [*sys.modules.values()]:
-        found.update(getattr(module, "__path__", ()))
-    return found
+        folders.update(getattr(module, "__path__", ()))
+    return folders
 
 
 def _respond(line: bytes) -> dict[str, object]:

@@ -24,7 +24,7 @@ class StepLoop:
     """Repeats a step until nothing is left, when woken and every `POLL_SECONDS`.
 
     Args:
-        task: what the log says is postponed when a step fails.
+        task: the name of the work in the log.
         step: does some of the work, and returns whether there may be more.
         postponing: errors of a step after which it is repeated later, besides `StoreError`.
     """
@@ -78,7 +78,7 @@ RetentionStep = Callable[[Store, int], Awaitable[None]]
 
 
 def removal(script: Callable[[int], Script[bool]], days: float = 0) -> RetentionStep:
-    """Return the step that repeats a script with the time some days before the present.
+    """Return a step that repeats a script, called with the time ``days`` ago.
 
     The script returns whether more is left.
     """

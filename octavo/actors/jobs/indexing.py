@@ -1,8 +1,8 @@
 """Update the indexes of links and words in the background, and before queries that need them.
 
 `IndexingJob` indexes changed files shortly after each change, so that queries find few unindexed
-ones. `catch_up` and `read_links` index the rest for a query that can't wait. Steps of the same
-workspace at the same time do no harm: the first to be stored counts.
+ones. `catch_up` and `read_links` index the rest for a query that can't wait. Concurrent steps of a
+workspace do no harm: the first that is stored wins, and the others store nothing.
 """
 
 import logging
@@ -30,7 +30,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Debounce(Generic[K]):
-    """Keys that have changed, each due when its changes pause, or have gone on for long.
+    """Keys that have changed. Each is due when its changes pause, or after a maximum time.
 
     Times are in seconds of one clock that does not go back.
 
@@ -42,7 +42,7 @@ class Debounce(Generic[K]):
     def __init__(self, quiet: float, longest: float) -> None:
         self._quiet = quiet
         self._longest = longest
-        # The first is the one whose last change, or first change, was the earliest.
+        # In the order of the last changes, and of the first changes.
         self._last: dict[K, float] = {}
         self._first: dict[K, float] = {}
 
@@ -133,7 +133,7 @@ async def catch_up(store: Store, index: FileIndex[E], workspace_ids: Sequence[Wo
 async def renew_damaged(
     store: Store, indexes: Iterable[FileIndex[Any]], error: IndexDamaged
 ) -> None:
-    """Empty the indexes that can be damaged, after ``error``, so that they are made anew.
+    """Empty the indexes that can be damaged, after ``error``: all files are indexed again.
 
     Raises `StoreUnavailable`. Cancelling leaves each empty or as it is.
     """
@@ -194,9 +194,9 @@ class IndexingJob:
 
     Steps are small while others write.
 
-    Workspaces take turns: in each step comes first what the previous one did not reach. The first
-    index comes before the others; when one has waited for `TURN_SECONDS`, they get the same time.
-    Former entries are removed after new ones were indexed.
+    Workspaces take turns: a step begins with those that the previous one did not reach. The first
+    index has priority; after another one has waited for `TURN_SECONDS`, they get equal time. Former
+    entries are removed after new ones were indexed.
 
     Args:
         store: the store of the files and the indexes.
@@ -226,7 +226,7 @@ class IndexingJob:
         self._wake.set()
 
     def look(self) -> None:
-        """Search for what is not indexed, as after the index of words was emptied."""
+        """Search for files that are not indexed, for example after an index was emptied."""
         self._next_look = -math.inf
         self._wake.set()
 
@@ -270,26 +270,26 @@ class IndexingJob:
             upkeep = backlog.index.upkeep
             if upkeep is not None and await self._store.read(upkeep.is_worn_out):
                 await self._store.write(upkeep.renew)
-            found = await self._store.read_much(workspaces_to_index(backlog.index))
+            waiting = await self._store.read_much(workspaces_to_index(backlog.index))
             self._receive()
             now = trio.current_time()
-            for each in found:
-                backlog.debounce.changed(each, now)
+            for workspace_id in waiting:
+                backlog.debounce.changed(workspace_id, now)
         self._next_look = trio.current_time() + POLL_SECONDS
 
     async def _step(self) -> None:
         began = trio.current_time()
         for backlog in self._backlogs:
             backlog.begin(began)
-        found = self._next_index(began)
-        if found is not None:
+        pending = self._next_index(began)
+        if pending is not None:
             size = SMALL_BYTES if began - self._changed_at < BUSY_SECONDS else SLICE_BYTES
-            done = await index_some(self._store, found.index, [*found.begun], size)
-            if found.index.name in self._removals:
-                self._removals[found.index.name].wake()
-            found.begun = {each: found.begun[each] for each in (*done.left, *done.overtaken)}
+            done = await index_some(self._store, pending.index, [*pending.begun], size)
+            if pending.index.name in self._removals:
+                self._removals[pending.index.name].wake()
+            pending.begun = {each: pending.begun[each] for each in (*done.left, *done.overtaken)}
             took = max(SHORTEST_PAUSE, trio.current_time() - began)
-            found.used += took
+            pending.used += took
             # A query that indexes the same files waits for them.
             await trio.sleep(OVERTAKEN_PAUSE if done.overtaken else took)
 

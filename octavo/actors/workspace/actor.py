@@ -111,7 +111,7 @@ class WorkspaceActor(Actor[messages.WorkspaceMessage]):
 
     async def handle_batch(self, batch: Sequence[_Request]) -> None:
         """Reply to the queries from the state before the changesets, then accept these."""
-        # Not for the caller who happened to wake the actor.
+        # The store works for the workspace, not for the caller that woke the actor.
         working_for.set(self._id)
         try:
             state = await self._refresh() if self._shared else self._state or await self._refresh()

@@ -33,7 +33,7 @@ class CurrentFile(NamedTuple, Generic[V]):
 
 
 async def unlimited(_size: int) -> None:
-    """Reserve nothing: there is memory for any text."""
+    """Reserve no memory."""
 
 
 class CurrentFiles(Generic[V]):
@@ -65,7 +65,7 @@ class CurrentFiles(Generic[V]):
         self._make = make
         self._longest = LONGEST_CACHED if max_bytes else -1
         self.cache: ContentCache[tuple[WorkspaceId, FileId], CurrentFile[V]] = ContentCache(
-            lambda found: size_of(found.value), max_bytes
+            lambda current: size_of(current.value), max_bytes
         )
 
     async def read(
@@ -90,10 +90,10 @@ class CurrentFiles(Generic[V]):
             return None
         head = stored.revision
         caches = head.state == "live" and head.size <= self._longest
-        found = CurrentFile(head, self._make(workspace_id, stored, caches))
+        current = CurrentFile(head, self._make(workspace_id, stored, caches))
         if caches:
-            self.cache.keep(key, found, generation)
-        return found
+            self.cache.keep(key, current, generation)
+        return current
 
     async def _stored(
         self,

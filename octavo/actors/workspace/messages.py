@@ -36,10 +36,11 @@ class HeadOf(Message[Revision | None]):
 
 @dataclass(frozen=True, slots=True)
 class GetUpdateSince(Message[DocumentUpdate | None]):
-    """Return the update that a client's copy of a note's document lacks.
+    """Return the update that a device's copy of a note's document lacks.
 
-    A client with another epoch than ``epoch`` gets the whole document. ``vector`` is the
-    client's state vector, which must be validated. None means that the note has no document.
+    ``epoch`` is that of the copy: if the document has another one, the reply is the whole document.
+    ``vector`` is the state vector of the copy, which must be validated. None means that the note
+    has no document.
     """
 
     file_id: FileId
@@ -51,16 +52,15 @@ class GetUpdateSince(Message[DocumentUpdate | None]):
 class RebuildDocuments(Message[None]):
     """Bring the documents of notes up to date with their texts, before they are read.
 
-    They are stored whole then, with the updates that were beside them.
-
-    From then on, documents may be read: they keep their epochs when texts are replaced.
+    The documents are stored whole, with the updates that were stored beside them. From then on,
+    documents of the workspace may be read: they keep their epochs when texts are replaced.
     """
 
     file_ids: tuple[FileId, ...]
 
 
 def documents_in(message: GetUpdateSince | RebuildDocuments) -> int:
-    """Return for how many documents a message asks."""
+    """Return how many documents a message requests."""
     return len(message.file_ids) if isinstance(message, RebuildDocuments) else 1
 
 

@@ -71,7 +71,7 @@ class DocumentServices:
         cache: the documents of all workspaces between saves.
         check_text: raises a `octavo_rules.problems.Problem` for a text that no note may have.
         offload: runs work that may take long.
-        loading: the turns of those that load long documents.
+        loading: limits how many actors load long documents at the same time.
     """
 
     cache: DocumentCache
@@ -90,13 +90,13 @@ async def read_current(
     files_in: Callable[[T], Iterable[WholeFile]],
     follow: Callable[[RebuildDocuments], Awaitable[bool]],
 ) -> T:
-    """Read files whose documents have followed the texts of the heads, and are stored whole.
+    """Read files with documents that are up to date with their texts, and are stored whole.
 
-    Updates are merged here if there are some again: each is merged for one reader at most, however
-    costly it is, and devices that go on saving don't keep others from reading.
+    Updates that are stored meanwhile are merged here. So devices that go on saving don't keep
+    others from reading, and a costly update is merged for one reader at most.
 
-    Where that fails, or texts are replaced during each of `MAX_READS` attempts, the documents have
-    the texts all the same, in another epoch: a device that edits them has to transfer its edits.
+    If that fails, or texts are replaced during each of `MAX_READS` attempts, a document has the
+    text in another epoch: a device that edits it has to transfer its edits.
 
     Args:
         read: reads the files with their documents; the argument is that of
@@ -113,7 +113,7 @@ async def read_current(
         behind = [each.stored.revision.file_id for each in files if each.behind]
         if not behind and not any(each.unread for each in files):
             break
-        # They are read again, and may have megabytes until then.
+        # Freed before they are read again: they may have megabytes.
         del files, found
         # One message that names no file records that documents are read.
         for at in range(0, max(len(behind), 1), FOLLOWED_AT_ONCE):
@@ -251,10 +251,10 @@ class PlannedBatch(NamedTuple):
 
 
 class ReadDocuments(NamedTuple):
-    """Documents that somebody asks for.
+    """The replies to requests for documents.
 
     Attributes:
-        updates: the reply to each question.
+        updates: the reply to each request.
         to_store: the documents to store before the replies; None for nothing, while an empty list
             still records that documents are read.
         documents: the documents to cache afterwards.
@@ -490,7 +490,7 @@ class Planner:
         if found.cursor != state.cursor:
             raise PositionMoved
         for file_id in behind:
-            # Another process has brought it up to date: this one's edits would come on top.
+            # Another process has brought it up to date: the edits made here would repeat its edits.
             if documents.content_of(file_id) != found.documents[file_id].followed:
                 raise PositionMoved
         return _Loading(documents, found.documents, contents, found.read)
