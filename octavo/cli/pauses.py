@@ -1,8 +1,8 @@
-"""Keep the pauses few and short in which the interpreter runs nothing that somebody waits for.
+"""Make the pauses of the interpreter rare and short: garbage collections and thread switches.
 
-The objects of loaded modules live as long as the process. The collector would walk them again and
-again while they are made, and later at each full collection. A server has tens of thousands of
-others that live long, such as the heads of the files of a workspace.
+The objects of loaded modules live as long as the process. The collector would traverse them again
+and again while they are created, and later in each full collection. A server has tens of thousands
+of other long-lived objects, such as the heads of the files of a workspace.
 
 A thread that computes, such as one that reads the links of a large note, keeps the lock of the
 interpreter for an interval, while the event loop and the writing thread wait: these need it again

@@ -27,11 +27,11 @@ class AddressTooLong(OSError):
 
 @contextmanager
 def socket_address(folder: Path) -> Iterator[str]:
-    """Give the address of the control socket in ``folder``, for the length of a block.
+    """Yield the address of the control socket in ``folder``.
 
-    A path that is too long is replaced by a short one through the open folder, where the system
-    has a way to name that (proc(5)). Raises `AddressTooLong` where it has none, and `OSError` when
-    such a folder can't be opened.
+    A path that is too long is replaced by a short one through the open folder, if the system has
+    such paths (proc(5)). Otherwise raises `AddressTooLong`, and `OSError` when the folder can't be
+    opened.
     """
     path = folder / SOCKET_NAME
     length = len(os.fsencode(path))

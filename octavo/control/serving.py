@@ -20,10 +20,10 @@ BACKLOG = 16
 
 @contextmanager
 def control_listener(folder: Path) -> Iterator[socket.socket]:
-    """Listen on the control socket of ``folder`` for the length of a block.
+    """Listen on the control socket of ``folder`` during the block.
 
     The caller holds the folder (`octavo.store.data_folder.holding`), so an existing socket was left
-    by a crash and is replaced, unless a server responds on it. Gives a non-blocking socket. Raises
+    by a crash and is replaced, unless a server responds on it. The socket does not block. Raises
     `DataFolderError`.
     """
     path = folder / lines.SOCKET_NAME
@@ -46,14 +46,14 @@ def control_listener(folder: Path) -> Iterator[socket.socket]:
         try:
             yield listener
         finally:
-            # On a disk that is read-only now it stays, and the next start replaces it.
+            # If the disk has become read-only, it stays, and the next start replaces it.
             with suppress(OSError):
                 path.unlink()
 
 
 def _accepts(address: str) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
-        # One whose queue is full would keep a caller waiting; it is alive.
+        # A server whose queue is full would block the call; it is running.
         caller.setblocking(False)
         try:
             caller.connect(address)
@@ -70,7 +70,7 @@ def _listen(address: str) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         listener.bind(address)
-        # Until it listens nobody gets in, whatever mode the file was made with.
+        # Nobody can connect before it listens, whatever the mode of the new file.
         os.chmod(address, 0o600)
         listener.listen(BACKLOG)
         listener.setblocking(False)
@@ -115,11 +115,11 @@ async def _validated(
     model: type[M], run: Callable[[M], Awaitable[str]], arguments: lines.Arguments
 ) -> str:
     try:
-        given = model.model_validate(arguments)
+        validated = model.model_validate(arguments)
     except ValidationError:
         message = "these are not the arguments of the command: is the server of the same version?"
         raise lines.BadLine(message) from None
-    return await run(given)
+    return await run(validated)
 
 
 async def serve_control(listener: socket.socket, commands: Commands) -> None:

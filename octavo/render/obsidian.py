@@ -82,9 +82,9 @@ def _parse(state: StateInline, brackets: int, kind: str, silent: bool) -> bool:
 
 def read_wiki_link(inside: str) -> WikiLink:
     """Return the wiki link with ``inside`` between its brackets."""
-    given, _, label = inside.partition("|")
+    link, _, label = inside.partition("|")
     # In a table, the bar is escaped.
-    path, _, heading = given.removesuffix("\\").partition("#")
+    path, _, heading = link.removesuffix("\\").partition("#")
     return WikiLink(path.strip(), heading.strip(), label.strip())
 
 

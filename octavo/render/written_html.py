@@ -138,11 +138,11 @@ def _pixels(text: str) -> int:
     return int(text) if _NUMBER.fullmatch(text) else 0
 
 
-def _attributes(name: str, given: Mapping[str, str]) -> str:
+def _attributes(name: str, written: Mapping[str, str]) -> str:
     allowed = (WRITTEN.get(name, set()) | LANGUAGE) - _ADDRESSES
     parts: list[str] = []
-    for attribute in given.keys() & allowed:
-        value = given[attribute]
+    for attribute in written.keys() & allowed:
+        value = written[attribute]
         if attribute in _LOWERED:
             value = value.lower()
         checked = _VALUES.get(attribute)

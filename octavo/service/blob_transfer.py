@@ -136,7 +136,7 @@ class BlobTransfer:
             return
         self._folder.mkdir(mode=0o700, exist_ok=True)
         with suppress(FileNotFoundError):
-            # Of a process that was killed.
+            # Left by a process that was killed.
             self._partial.unlink()
         if any(self._link(folder / place, blob) for folder in self._linkable):
             self.reused += 1
@@ -144,7 +144,7 @@ class BlobTransfer:
             self._copy_from_any([folder / place for folder in self._sources], blob)
         if self._interrupted.is_set():
             return
-        # What replaces a damaged one stays in any case.
+        # A blob that replaces a damaged one is never removed.
         if not os.path.lexists(self._folder / place):
             self._added.append(blob.key)
         move_to_blob(self._folder, blob.key, self._partial)

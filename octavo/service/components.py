@@ -167,7 +167,7 @@ def build_service(
 
 
 async def _drop_unused(caches: Sequence[Cache]) -> None:
-    # What they hold may have been deleted, also by another process.
+    # Their contents may have been deleted, also by another process.
     while True:
         await trio.sleep(UNUSED_SECONDS)
         for cache in caches:
@@ -176,13 +176,13 @@ async def _drop_unused(caches: Sequence[Cache]) -> None:
 
 
 def forget_arguments() -> None:
-    """Forget what functions remember of their arguments: parts of texts, paths and queries."""
+    """Clear the caches of functions: their arguments are parts of texts, paths and queries."""
     for name, module in [*sys.modules.items()]:
         if name.partition(".")[0] in ("antechamber", "greenroom", "octavo", "octavo_rules"):
-            for each in [*vars(module).values()]:
-                # Those without a limit remember what was loaded.
-                if isinstance(each, _lru_cache_wrapper) and each.cache_parameters()["maxsize"]:
-                    each.cache_clear()
+            for value in [*vars(module).values()]:
+                # A cache without a limit holds what is loaded once.
+                if isinstance(value, _lru_cache_wrapper) and value.cache_parameters()["maxsize"]:
+                    value.cache_clear()
     re.purge()
 
 

@@ -1,4 +1,4 @@
-"""The features of the service: the one list of them, and how they stand on each other."""
+"""The one list of the features of the service, and which features each one uses."""
 
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -3,8 +3,8 @@
 The checks write, because a disk that is full or was remounted read-only can still be read. A check
 that wrote counts for `FRESH_SECONDS`, so that requests for readiness can't wear out the disk.
 
-Strangers read the details: none holds a version, a path, an address, or the text of an error. The
-log has these.
+Anybody can read the details: they contain no version, path, address, or text of an error. The log
+has these.
 
 An object store that can't be used is reported, but the service stays ready: notes don't need it,
 and all processes lose it at the same time, so that sending requests elsewhere would not help.
@@ -74,12 +74,12 @@ class ReadinessProbe:
             self._object_store = _Repeated(check, STORE_FRESH_SECONDS)
 
     async def look(self) -> Readiness:
-        """Return what is there and what is not.
+        """Check everything, and return the result.
 
         Each check takes `LOOK_SECONDS` at most; a commit of SQLite that a disk holds up is waited
         for, because it can't be cancelled.
         """
-        found: list[Requirement] = []
+        required: list[Requirement] = []
         optional: list[Requirement] = []
 
         async def look_at_database() -> None:
@@ -87,13 +87,13 @@ class ReadinessProbe:
             # it could be written to a moment ago.
             version, problem = await _read_version(self._engine)
             if version is None:
-                found[:0] = _unmet("database", problem), _unmet("migrations", _UNREADABLE)
+                required[:0] = _unmet("database", problem), _unmet("migrations", _UNREADABLE)
             else:
                 schema = await _check_schema(version, self._schema)
-                found[:0] = await self._writing.result(), schema
+                required[:0] = await self._writing.result(), schema
 
         async def look_at_folder() -> None:
-            found.append(await self._blobs.result())
+            required.append(await self._blobs.result())
 
         async def look_at_object_store() -> None:
             if self._object_store is not None:
@@ -103,7 +103,7 @@ class ReadinessProbe:
             nursery.start_soon(look_at_database)
             nursery.start_soon(look_at_folder)
             nursery.start_soon(look_at_object_store)
-        return Readiness((_CONFIGURED, *found, *optional), stopping=self._stopping.is_set())
+        return Readiness((_CONFIGURED, *required, *optional), stopping=self._stopping.is_set())
 
 
 _UNREADABLE = "The version of the schema can't be read while the database is away."
@@ -174,7 +174,7 @@ async def _check_writing(engine: StoreEngine) -> Requirement:
 
 
 def _in_thread() -> Callable[[Path], Awaitable[None]]:
-    # A thread that a broken disk holds up is left alone; there is one at most.
+    # A thread that a broken disk blocks is abandoned; there is at most one.
     threads = trio.CapacityLimiter(1)
 
     async def write(folder: Path) -> None:

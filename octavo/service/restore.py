@@ -30,7 +30,7 @@ from octavo.store.sqlite.backup import COMPANIONS, LOGS, Contents, Verification,
 
 _CHUNK = 1024 * 1024
 _MADE = (open_blobs.FOLDER, Path(DATABASE).stem)
-"""How the names begin of what a restore makes in a data folder."""
+"""The prefixes of the names that a restore creates in a data folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class _Copy:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
         with (
             open(f"{self._source}{end}", "rb") as source,
-            # The logs hold the same secrets as the database.
+            # The logs contain the same secrets as the database.
             open(os.open(f"{self._target}{end}", flags, 0o600), "wb") as to,
         ):
             while not self._interrupted.is_set() and (chunk := source.read(_CHUNK)):
@@ -241,10 +241,10 @@ def _replace(database: Path, path: Path) -> Path | None:
 
 
 def _give_to_owner(folder: Path) -> None:
-    """Give what a restore by root has made to the owner of the data folder, who runs the server.
+    """Give the files that a restore by root created to the owner of the data folder.
 
-    The owner may change the folder meanwhile: nothing is reached by a path through it, and what is
-    not of a restore keeps its owner.
+    The owner, who runs the server, may change the folder meanwhile: no path through it is followed,
+    and files that no restore created keep their owner.
     """
     owner = folder.stat()
     if os.geteuid() or not owner.st_uid:

@@ -1,7 +1,7 @@
 """Run the service, and stop it.
 
-A stop goes in steps, all within the shutdown timeout: readiness turns 503; requests are still taken
-for the drain timeout; the listener closes and idle connections with it; requests in flight finish;
+A stop has these steps, all within the shutdown timeout: readiness becomes 503; requests are still
+accepted for the drain timeout; the listener and idle connections close; requests in flight finish;
 what is left is cut off.
 """
 
@@ -90,8 +90,8 @@ def return_large_blocks() -> None:
 async def run(settings: Settings, log: Log, *, new: bool = False) -> None:
     """Run the service until SIGTERM or SIGINT, then stop it within the shutdown timeout.
 
-    Images without a database are what is left of an installation: it is not started as an empty
-    one, unless it is meant to be ``new``.
+    If there are images but no database, the database was lost: the service does not start with an
+    empty one unless ``new`` is True.
 
     A signal during the start ends it immediately; a second one ends the process immediately.
     Raises, with nothing started: `ListenError` when the address can't be listened on,
@@ -147,7 +147,7 @@ async def run(settings: Settings, log: Log, *, new: bool = False) -> None:
                     async with root.running():
                         phase.started.set()
                         _tell_started(settings, phase.url, token)
-                        # A start that is called off logs nothing.
+                        # A start that was cancelled logs nothing.
                         for entry in invited:
                             audit_log(log.write)(entry)
                         await phase.shutdown.wait()
@@ -188,9 +188,9 @@ def _tell_started(settings: Settings, url: str, invitation: str | None) -> None:
 
 
 def _tell_invitation(settings: Settings, invitation: str | None) -> None:
-    """Tell the link of the first administrator, which is a secret, at the terminal or in a file.
+    """Write the link of the first administrator to the terminal, or else to a file.
 
-    What is written elsewhere is often kept with the log.
+    The link is a secret, and any other output is often kept with the log.
     """
     path = settings.data_dir.absolute() / INVITATION_FILE
     with suppress(OSError):
@@ -238,7 +238,7 @@ def build_tree(
 ) -> Supervisor:
     """Put every part of the service under supervision; nothing runs yet.
 
-    The parts start in the order in which they are added, and stop in the reverse one.
+    The parts start in the order in which they are added, and stop in reverse order.
     """
     root = Supervisor("octavo", runtime=Runtime(random=jitter))
 
@@ -315,14 +315,14 @@ async def serve_http(
     shutdown: trio.Event,
     task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Return HTTP on ``listener`` until ``shutdown`` is set, then stop gracefully.
+    """Serve HTTP on ``listener`` until ``shutdown`` is set, then stop gracefully.
 
-    Started with the address served, as a URL. After ``shutdown`` idle connections close immediately
-    and requests in flight have what the drain timeout left of ``settings.shutdown_timeout``
-    seconds, less the time of the cut-off. The listener stays the caller's, so a restart serves the
-    same port. Cancelling closes every connection.
+    ``task_status`` receives the URL that is served. After ``shutdown``, idle connections close
+    immediately, and requests in flight have the rest of the shutdown timeout after the drain
+    timeout, less the time of the cut-off. The listener is not closed, so a restart serves the same
+    port. Cancelling closes every connection.
     """
-    # A start that is called off must not touch the listener, which may be closed by then.
+    # A start that was cancelled must not touch the listener, which may be closed by then.
     await trio.lowlevel.checkpoint_if_cancelled()
     async with trio.open_nursery() as nursery:
         [url] = await nursery.start(

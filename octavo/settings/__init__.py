@@ -1,7 +1,7 @@
-"""The settings: every one with its default, its meaning and its check, and where they are read.
+"""The settings: their defaults, descriptions and checks, and the sources that they are read from.
 
 A setting comes from ``octavo.toml``, from the environment variable ``OCTAVO_<NAME>``, or from an
-option of the command line; the later goes first.
+option of the command line; of these, the last one wins.
 """
 
 from octavo.settings.addresses import Bind

@@ -1,7 +1,7 @@
-"""Where the service is found: the address it listens on, its public one, that of its database.
+"""Parse addresses: what the service listens on, its public origin, its database and others.
 
-Each reader raises `ValueError` with a text that goes on from the value, as those of
-`octavo.settings.values` do.
+Each function raises `ValueError` with a text that follows the value in a message, like those of
+`octavo.settings.values`.
 """
 
 import ipaddress

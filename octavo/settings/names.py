@@ -1,4 +1,4 @@
-"""What a setting is called in the environment and on the command line, and which name was meant."""
+"""The names of settings in the environment and on the command line, and corrections of names."""
 
 import difflib
 import re
@@ -10,7 +10,7 @@ CONFIG_OPTION = "--config"
 KEY_VARIABLE = f"{PREFIX}KEY"
 """The API key of commands that are clients of a server; no setting."""
 
-# A slip of a letter or two is near; a name that only shares the prefix is not.
+# A name with a letter or two wrong is near; one that only shares the prefix is not.
 _NEAR = 0.85
 # Kubernetes describes a service named octavo, or octavo-something, in variables like these.
 _OF_A_PLATFORM = re.compile(r"_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_|$)")
@@ -64,13 +64,13 @@ RENAMED = {
 
 
 def meant(name: str, known: Iterable[str]) -> str | None:
-    """Return which of the ``known`` settings ``name`` was meant for; None where none is near."""
+    """Return which of the ``known`` settings ``name`` stands for; None if none is near."""
     plain = name.lower().replace("-", "_")
     known = tuple(known)
     if plain in known:
         return plain
     if plain in _MEANT:
         return _MEANT[plain]
-    # With the prefix, so that a slip in a short name is near, too.
+    # With the prefix, so that a short name with a wrong letter is near, too.
     near = difflib.get_close_matches(variable(plain), map(variable, known), n=1, cutoff=_NEAR)
     return near[0].removeprefix(PREFIX).lower() if near else None

@@ -1,6 +1,6 @@
-"""Read the settings from every source, say where each came from, and describe them.
+"""Read the settings from every source, with their origins, and describe them.
 
-Weak to strong: the default, the file, the environment, the options of the command.
+Each source overrides those before it: defaults, file, environment, options of the command.
 """
 
 import tomllib
@@ -37,13 +37,13 @@ class _Source:
     """One place that settings are read from.
 
     Attributes:
-        given: the text of each setting that it gives, by the setting's name.
+        texts: the texts of the settings that it has, by their names.
         problems: a line for each name in it that is not a setting.
         called: returns what the source calls a setting.
         file: the file that was read.
     """
 
-    given: Mapping[str, str]
+    texts: Mapping[str, str]
     problems: Sequence[str]
     called: Callable[[str], str]
     file: Path | None = None
@@ -54,20 +54,19 @@ def _options(passwords: frozenset[str], options: Mapping[str, str | None]) -> _S
 
     A password among them is a problem: every user of the machine can list them.
     """
-    given = {name: text for name, text in options.items() if text is not None}
+    texts = {name: text for name, text in options.items() if text is not None}
     problems = [
         f"{option(name)} shows a password to every user of this machine: give it in the"
         f" environment variable {variable(name)}, or as {name} in a file that --config names"
-        for name, text in given.items()
+        for name, text in texts.items()
         if name in passwords or (name == "database" and _has_password(text))
     ]
-    return _Source(given, problems, option)
+    return _Source(texts, problems, option)
 
 
 def _variables(names: Sequence[str], environment: Mapping[str, str]) -> _Source:
-    texts = {name: environment.get(variable(name)) for name in names}
-    given = {name: text for name, text in texts.items() if text is not None}
-    return _Source(given, [*_misspelled(environment, names)], variable)
+    texts = {name: environment[variable(name)] for name in names if variable(name) in environment}
+    return _Source(texts, [*_misspelled(environment, names)], variable)
 
 
 def _toml(names: Sequence[str], path: Path) -> _Source:
@@ -75,7 +74,7 @@ def _toml(names: Sequence[str], path: Path) -> _Source:
 
     Raises `ValueError` for what is not TOML and `OSError` for what can't be read.
     """
-    given: dict[str, str] = {}
+    texts: dict[str, str] = {}
     problems: list[str] = []
     for key, value in tomllib.loads(path.read_bytes().decode()).items():
         text = _text(value)
@@ -84,8 +83,8 @@ def _toml(names: Sequence[str], path: Path) -> _Source:
         elif text is None:
             problems.append(f"{path}: {key} is not a value: give text in quotes, or a number")
         else:
-            given[key] = text
-    return _Source(given, problems, lambda name: f"{path}: {name}", path)
+            texts[key] = text
+    return _Source(texts, problems, lambda name: f"{path}: {name}", path)
 
 
 def _has_password(database: str) -> bool:
@@ -182,9 +181,9 @@ def read_settings(
     origins: dict[str, str] = {}
     for source in sources:
         problems += source.problems
-        found = {name: source.given[name] for name in names if name in source.given}
-        values |= found
-        origins |= {name: source.called(name) for name in found}
+        texts = {name: source.texts[name] for name in names if name in source.texts}
+        values |= texts
+        origins |= {name: source.called(name) for name in texts}
     try:
         problems += [
             f"{origins[name]} is empty: give a value, or leave it out for the default"

@@ -1,4 +1,4 @@
-"""What a section of the settings is, and the section of the kernel.
+"""The base of the sections of settings, and the section of the kernel.
 
 A setting is declared with its name, default, description and validation.
 """
@@ -156,9 +156,9 @@ class KernelSettings(BaseModel):
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
-        found = list(self.contradictions())
-        if found:
-            raise ValueError("\n".join(found))
+        contradictions = list(self.contradictions())
+        if contradictions:
+            raise ValueError("\n".join(contradictions))
         return self
 
     @classmethod

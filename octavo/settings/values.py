@@ -1,7 +1,7 @@
-"""What the value of one setting may look like: functions from text to value.
+"""Parse and check the values of settings.
 
-Each raises `ValueError` with a text that goes on from the value: what is wrong with it, and what
-to give instead.
+Each function raises `ValueError` with a text that follows the value in a message: what is wrong
+with it, and what to give instead.
 """
 
 import ipaddress

@@ -51,10 +51,10 @@ class AccessLimits:
 
 def parse_scopes(names: Iterable[str]) -> frozenset[Scope]:
     """Return the scopes of these names, with `READ`. Raises ValueError for an unknown one."""
-    given = set(names)
-    if unknown := sorted(given - set(SCOPES)):
+    scopes = set(names)
+    if unknown := sorted(scopes - set(SCOPES)):
         raise ValueError(f"unknown scope {unknown[0]!r}: use {' or '.join(SCOPES)}")
-    return frozenset(cast("set[Scope]", given)) | {READ}
+    return frozenset(cast("set[Scope]", scopes)) | {READ}
 
 
 class AccountGone(NotSignedIn):

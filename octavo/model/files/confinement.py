@@ -1,4 +1,4 @@
-"""What a credential that is limited to a folder knows of the files of its workspace.
+"""The limitation of a credential to a folder: which files and revisions it can see.
 
 A file is visible while its path, or the last one before it was deleted, is below the folder. A
 revision is visible when its own path is, too, and its file is. Everything else does not exist for

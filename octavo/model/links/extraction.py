@@ -171,8 +171,8 @@ class _Inline:
 
     def _wiki(self, start: int, embed: bool, wiki: re.Match[str]) -> None:
         # In a table, the bar is escaped.
-        given = wiki[1].partition("|")[0].removesuffix("\\")
-        path, _, heading = given.partition("#")
+        written = wiki[1].partition("|")[0].removesuffix("\\")
+        path, _, heading = written.partition("#")
         target = path.strip()
         if target or heading.strip():
             begin = wiki.start() + len(path) - len(path.lstrip())

@@ -159,18 +159,18 @@ def relinked(
     for file_id in sorted(texts):
         operation = operations[own[file_id]] if file_id in own else None
         head = heads[file_id]
-        given = _text_after(operation, head, texts[file_id])
-        if given is None or file_id not in paths_after:
+        before_rewrite = _text_after(operation, head, texts[file_id])
+        if before_rewrite is None or file_id not in paths_after:
             continue
         text = rewrite_links(
-            given,
+            before_rewrite,
             was_at=_path_of_text(operation, head),
             now_at=paths_after[file_id],
             moved=lambda path: moved.get(path, path),
             before=before.get,
             after=after.get,
         )
-        if text == given:
+        if text == before_rewrite:
             continue
         if isinstance(operation, UpdateFile | RestoreFile):
             operations[own[file_id]] = replace(operation, content=note_text(text))
@@ -188,17 +188,17 @@ def relinked_within(
     Raises `OutsideFolder` when files outside have a part in it: when notes outside would be
     rewritten, or links to or like those of files outside.
     """
-    found, within = relinked(changeset, heads, texts), changeset.within
+    result, within = relinked(changeset, heads, texts), changeset.within
     if within is None:
-        return found
+        return result
     inside = {name: head for name, head in heads.items() if within.covers(head.path)}
     shown = {name: text for name, text in texts.items() if name in inside}
-    if relinked(changeset, inside, shown) != found:
+    if relinked(changeset, inside, shown) != result:
         raise OutsideFolder(
             "The move would change links in files, or to files, outside the folder that the key or "
             "token is limited to: move without rewriteLinks, or with a key of the whole workspace."
         )
-    return found
+    return result
 
 
 def _text_after(operation: ChangeOperation | None, head: Revision, stored: str) -> str | None:

@@ -43,23 +43,23 @@ class Query:
     clauses: tuple[Clause, ...]
 
 
-def parse_query(given: str) -> Query:
+def parse_query(text: str) -> Query:
     """Parse a query; raises `InvalidQuery`.
 
     All words are required. The last word, and each that ends with ``*``, matches as a prefix. A
     quoted text is a phrase. Anything else is text, including operators of a search engine.
     """
-    if len(given) > LONGEST_QUERY:
+    if len(text) > LONGEST_QUERY:
         raise InvalidQuery(f"The maximum is {LONGEST_QUERY} characters: remove some words.")
-    parts = [(part[1] is not None, part) for part in _PART.finditer(given)]
+    parts = [(part[1] is not None, part) for part in _PART.finditer(text)]
     clauses = []
     for at, (quoted, part) in enumerate(parts):
-        text = part[1] if quoted else part[0]
-        starred = part[2] is not None if quoted else text.endswith("*")
+        words = part[1] if quoted else part[0]
+        starred = part[2] is not None if quoted else words.endswith("*")
         if not quoted:
             # The names of notes are indexed without the extension.
-            text = _NOTE_NAME.sub(r"\1", text)
-        clause = _clause(text, prefix=starred or (not quoted and at == len(parts) - 1))
+            words = _NOTE_NAME.sub(r"\1", words)
+        clause = _clause(words, prefix=starred or (not quoted and at == len(parts) - 1))
         if clause is not None:
             clauses.append(clause)
     clauses = list(dict.fromkeys(clauses))
