@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
+from attrs import define, field
 from octavo_rules.content import NoteContent, NoteText, note_text
 from octavo_rules.documents.document import (
     ChangedDocument,
@@ -86,11 +87,11 @@ class BatchDocument:
 
     @classmethod
     def loaded(
-        cls, found: TextDocument, client: int, *, fixed: bool, kept: bool = False
+        cls, found: TextDocument, yjs_client_id: int, *, fixed: bool, kept: bool = False
     ) -> "BatchDocument":
-        """Return a document loaded as it is stored; ``client`` authors the server's edits."""
+        """Return a document loaded as it is stored; edits of the server have ``yjs_client_id``."""
         stored, content_id, updates = found
-        live = LiveDocument(stored, client, updates)
+        live = LiveDocument(stored, yjs_client_id, updates)
         text, size = live.text, len(stored.state) + sum(map(len, updates))
         foreign = bool(updates) or initial(ContentId(stored.epoch), text) != stored
         facts, growth = facts_at_sight(stored.state, *updates), Growth.unknown(size, len(text))
@@ -112,7 +113,7 @@ class BatchDocument:
             epoch_next=None,
         )
 
-    def rebase(self, client: int) -> None:
+    def rebase(self, yjs_client_id: int) -> None:
         """Make the present state the base of `rebuilt`, in a form in which it can be stored.
 
         A document whose text would change when it is loaded from its state starts a new epoch with
@@ -121,21 +122,21 @@ class BatchDocument:
         same reason, what is applied next is applied to what was loaded from the state.
         """
         base = self.live.stored()
-        live = LiveDocument(base, client) if self.foreign else self.live
+        live = LiveDocument(base, yjs_client_id) if self.foreign else self.live
         if self.foreign and live.text != self.text:
-            self.reset(client)
+            self.reset(yjs_client_id)
         else:
             self._begin(live, base)
             self.uncompared = self.foreign
 
-    def compare(self, client: int, epoch_next: Epoch) -> None:
+    def compare(self, yjs_client_id: int, epoch_next: Epoch) -> None:
         """Start the epoch ``epoch_next`` if the text would change when it is loaded from its state.
 
         No document may have had that epoch before.
         """
-        if self.uncompared and LiveDocument(self.live.stored(), client).text != self.text:
+        if self.uncompared and LiveDocument(self.live.stored(), yjs_client_id).text != self.text:
             self.epoch_next = epoch_next
-            self.reset(client)
+            self.reset(yjs_client_id)
         self.uncompared = False
 
     @property
@@ -168,13 +169,13 @@ class BatchDocument:
             self.bound += len(inserted) + _BYTES_OF_AN_EDIT
             self.facts = self.facts.written(inserted)
 
-    def reset(self, client: int) -> None:
+    def reset(self, yjs_client_id: int) -> None:
         """Start the epoch ``epoch_next``, with the same text and without history."""
         if self.epoch_next is None:
             raise ValueError("the document was not changed")
         base = initial(ContentId(self.epoch_next), self.text)
         found = TextDocument(base, self.content_id)
-        begun = BatchDocument.loaded(found, client, fixed=self.fixed)
+        begun = BatchDocument.loaded(found, yjs_client_id, fixed=self.fixed)
         self.bound, self.facts = begun.bound, begun.facts
         self.growth, self.foreign = begun.growth, begun.foreign
         self.stored, self.kept = None, False
@@ -186,31 +187,31 @@ class BatchDocument:
         self.since, self.splits, self.logged = (), 0, 0
         self.costly = self.uncompared = self.written = False
 
-    def rebuilt(self, client: int) -> "BatchDocument":
+    def rebuilt(self, yjs_client_id: int) -> "BatchDocument":
         """Return the document rebuilt from its base; it must not be `written`."""
-        return replace(self, live=LiveDocument(self.base, client, self.since))
+        return replace(self, live=LiveDocument(self.base, yjs_client_id, self.since))
 
     def change(
-        self, file_id: FileId, client: int, limits: DocumentLimits
+        self, file_id: FileId, yjs_client_id: int, limits: DocumentLimits
     ) -> ChangedDocument | None:
         """Return the document as it is to be stored; None for one that is stored as it is."""
         appended = self.since[self.logged :]
         if self.written or (appended and not self._may_append(limits)):
-            self.rebase(client)
+            self.rebase(yjs_client_id)
             appended = ()
         if not appended and self.stored is self.base:
             return None
         new = TextDocument(self.base, self.content_id, self.since)
         return ChangedDocument(file_id, new, self.followed, appended)
 
-    def merge_updates(self, client: int, epoch_next: Epoch) -> None:
+    def merge_updates(self, yjs_client_id: int, epoch_next: Epoch) -> None:
         """Make the present state the base, if there are updates beside the base.
 
         It may start the epoch ``epoch_next``, which no document may have had before.
         """
         if self.since:
             self.epoch_next = epoch_next
-            self.rebase(client)
+            self.rebase(yjs_client_id)
 
     def _may_append(self, limits: DocumentLimits) -> bool:
         """Return whether the updates can be stored beside the document that is stored.
@@ -228,16 +229,16 @@ class DocumentCache:
     A caller that takes a document owns it until it is put back.
 
     Args:
-        new_client: returns a Yjs client id that no other process has.
+        new_yjs_client_id: returns a Yjs client id that no other process has.
         max_bytes: the approximate memory limit.
 
     Attributes:
-        client: the Yjs client id of this process's edits.
+        yjs_client_id: the Yjs client id of this process's edits.
     """
 
-    def __init__(self, new_client: Callable[[], int], max_bytes: int = MAX_BYTES) -> None:
-        self._new_client = new_client
-        self.client = new_client()
+    def __init__(self, new_yjs_client_id: Callable[[], int], max_bytes: int = MAX_BYTES) -> None:
+        self._new_yjs_client_id = new_yjs_client_id
+        self.yjs_client_id = new_yjs_client_id()
         self._max_bytes = max_bytes
         self._bytes = 0
         self._entries: OrderedDict[tuple[WorkspaceId, FileId], BatchDocument] = OrderedDict()
@@ -267,7 +268,7 @@ class DocumentCache:
         self._unused.clear()
         self._bytes = 0
         self._cursors.clear()
-        self.client = self._new_client()
+        self.yjs_client_id = self._new_yjs_client_id()
 
     def take(self, workspace_id: WorkspaceId, file_id: FileId) -> BatchDocument | None:
         """Remove and return the document of a file; None when it is not cached."""
@@ -317,6 +318,7 @@ class CheckText(Protocol):
         """
 
 
+@define(eq=False)
 class DocumentBatch:
     """The documents of one workspace's notes for the changesets of one batch.
 
@@ -330,23 +332,16 @@ class DocumentBatch:
         check_text: validates the text that an update results in.
     """
 
-    def __init__(
-        self,
-        workspace_id: WorkspaceId,
-        cache: DocumentCache,
-        limits: DocumentLimits,
-        check_text: CheckText,
-    ) -> None:
-        self._id = workspace_id
-        self._cache = cache
-        self._limits = limits
-        self._check_text = check_text
-        self._documents: dict[FileId, BatchDocument] = {}
-        self._made: dict[FileId, tuple[ContentId, NoteContent]] = {}
-        # The documents before the present changeset; None for those that it created or loaded.
-        self._before: dict[FileId, BatchDocument | None] | None = None
-        self._changed: dict[FileId, ChangedDocument] = {}
-        self._purged: set[FileId] = set()
+    _workspace_id: WorkspaceId
+    _cache: DocumentCache
+    _limits: DocumentLimits
+    _check_text: CheckText
+    _documents: dict[FileId, BatchDocument] = field(factory=dict, init=False)
+    _made: dict[FileId, tuple[ContentId, NoteContent]] = field(factory=dict, init=False)
+    # The documents before the present changeset; None for those that it created or loaded.
+    _before: dict[FileId, BatchDocument | None] | None = field(default=None, init=False)
+    _changed: dict[FileId, ChangedDocument] = field(factory=dict, init=False)
+    _purged: set[FileId] = field(factory=set, init=False)
 
     def take(self, contents: Mapping[FileId, ContentId]) -> tuple[list[FileId], list[FileId]]:
         """Take the documents of files with these contents from the cache.
@@ -357,7 +352,7 @@ class DocumentBatch:
         missing: list[FileId] = []
         behind: list[FileId] = []
         for file_id, content_id in contents.items():
-            cached = self._cache.take(self._id, file_id)
+            cached = self._cache.take(self._workspace_id, file_id)
             if cached is None:
                 missing.append(file_id)
                 continue
@@ -373,7 +368,7 @@ class DocumentBatch:
         not cached unless it is stored. ``kept``: whether the store has it.
         """
         self._documents[file_id] = BatchDocument.loaded(
-            found, self._cache.client, fixed=fixed, kept=kept
+            found, self._cache.yjs_client_id, fixed=fixed, kept=kept
         )
 
     def has(self, file_id: FileId) -> bool:
@@ -393,7 +388,7 @@ class DocumentBatch:
     ) -> None:
         """Replace a stored document that can't be read, and that names ``followed``."""
         base = TextDocument(initial(content_id, text), content_id)
-        begun = BatchDocument.loaded(base, self._cache.client, fixed=True)
+        begun = BatchDocument.loaded(base, self._cache.yjs_client_id, fixed=True)
         begun.stored, begun.followed = None, followed
         self._documents[file_id] = begun
 
@@ -413,7 +408,7 @@ class DocumentBatch:
         """Have a document stored whole, if it was loaded; see `BatchDocument.merge_updates`."""
         document = self._documents.get(file_id)
         if document is not None:
-            document.merge_updates(self._cache.client, epoch_next)
+            document.merge_updates(self._cache.yjs_client_id, epoch_next)
 
     def updates_beside(self, file_ids: Sequence[FileId]) -> bool:
         """Return whether one of the documents that were taken or loaded has updates beside it."""
@@ -437,9 +432,9 @@ class DocumentBatch:
     def missing_update(
         self, file_id: FileId, epoch: Epoch, vector: bytes, epoch_next: Epoch
     ) -> DocumentUpdate | None:
-        """Return the update that a client's copy of a document lacks; None without a document.
+        """Return the update that a device's copy of a document lacks; None without a document.
 
-        A client with another epoch, or nothing, gets the whole document, as it is stored then. The
+        A device with another epoch, or nothing, gets the whole document, as it is stored then. The
         others merge the update in an order of their own, so the texts are compared.
 
         ``vector`` must be validated. The document may start the epoch ``epoch_next``, which no
@@ -449,12 +444,12 @@ class DocumentBatch:
         if document is None:
             return None
         if document.written:
-            document.rebase(self._cache.client)
+            document.rebase(self._cache.yjs_client_id)
         if _gets_all(document, epoch, vector):
-            document.merge_updates(self._cache.client, epoch_next)
+            document.merge_updates(self._cache.yjs_client_id, epoch_next)
             return DocumentUpdate(*document.base)
         if document.uncompared and _lacks_text(document, vector):
-            document.compare(self._cache.client, epoch_next)
+            document.compare(self._cache.yjs_client_id, epoch_next)
             if document.live.epoch != epoch:
                 return DocumentUpdate(*document.base)
         live = document.live
@@ -487,7 +482,7 @@ class DocumentBatch:
         document = self._document(file_id)
         if document.written:
             # Another epoch may begin here.
-            document.rebase(self._cache.client)
+            document.rebase(self._cache.yjs_client_id)
         live = document.live
         if epoch != live.epoch:
             raise EpochMismatch(
@@ -542,7 +537,7 @@ class DocumentBatch:
     def changed(self) -> list[ChangedDocument]:
         """Return the documents that differ from their stored state, as they can be stored."""
         for file_id, document in self._documents.items():
-            change = document.change(file_id, self._cache.client, self._limits)
+            change = document.change(file_id, self._cache.yjs_client_id, self._limits)
             if change is not None:
                 self._changed[file_id] = change
         return [*self._changed.values()]
@@ -550,12 +545,12 @@ class DocumentBatch:
     def settle(self) -> None:
         """Return the documents to the cache, after the result of `changed` was stored."""
         for file_id in self._purged:
-            self._cache.discard(self._id, file_id)
+            self._cache.discard(self._workspace_id, file_id)
         for file_id, document in self._documents.items():
             changed = file_id in self._changed
             if changed or document.fixed:
                 settled = document.settled(kept=changed or document.kept)
-                self._cache.put(self._id, file_id, settled)
+                self._cache.put(self._workspace_id, file_id, settled)
 
     def _document(self, file_id: FileId) -> BatchDocument:
         if file_id not in self._documents:
@@ -566,14 +561,16 @@ class DocumentBatch:
                 )
             content_id, content = self._made[file_id]
             found = TextDocument(initial(content_id, content.text), content_id)
-            self._documents[file_id] = BatchDocument.loaded(found, self._cache.client, fixed=False)
+            self._documents[file_id] = BatchDocument.loaded(
+                found, self._cache.yjs_client_id, fixed=False
+            )
         return self._documents[file_id]
 
     def _remember(self, file_id: FileId) -> None:
         if self._before is not None and file_id not in self._before:
             document = self._documents.get(file_id)
             if document is not None and document.written:
-                document.rebase(self._cache.client)
+                document.rebase(self._cache.yjs_client_id)
             self._before[file_id] = None if document is None else replace(document)
 
     def _undo(self, file_id: FileId, before: BatchDocument | None) -> None:
@@ -581,7 +578,7 @@ class DocumentBatch:
             self._documents.pop(file_id, None)
             self._made.pop(file_id, None)
         else:
-            self._documents[file_id] = before.rebuilt(self._cache.client)
+            self._documents[file_id] = before.rebuilt(self._cache.yjs_client_id)
 
     def _discard_history(self, document: BatchDocument, size: int) -> None:
         """Start a new epoch if the history is too long for a text of ``size`` bytes."""
@@ -592,7 +589,7 @@ class DocumentBatch:
             document.growth, expensive = document.growth.recounted(document.live.state)
             document.costly = True
         if expensive or self._limits.outgrown(document.bound, size):
-            document.reset(self._cache.client)
+            document.reset(self._cache.yjs_client_id)
 
 
 def _gets_all(document: BatchDocument, epoch: Epoch, vector: bytes) -> bool:

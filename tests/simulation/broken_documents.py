@@ -42,7 +42,7 @@ def take_back_too_much(patch: pytest.MonkeyPatch) -> None:
             self._documents.pop(file_id, None)
             self._made.pop(file_id, None)
         else:
-            live = LiveDocument(before.base, self._cache.client)
+            live = LiveDocument(before.base, self._cache.yjs_client_id)
             self._documents[file_id] = replace(before, live=live)
 
     patch.setattr(DocumentBatch, "_undo", undo)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+from attrs import define
 from greenroom import Envelope
 from octavo_rules.changes import SaveNote
 from octavo_rules.documents.document import ChangedDocument, DocumentUpdate, MergeUpdates
@@ -337,6 +338,7 @@ Raises `TooManyFiles`, and `octavo.store.StoreUnavailable`.
 """
 
 
+@define(eq=False)
 class Planner:
     """Plans the changesets of one workspace.
 
@@ -351,19 +353,11 @@ class Planner:
         new_id: returns an id for a revision.
     """
 
-    def __init__(
-        self,
-        workspace_id: WorkspaceId,
-        store: Store,
-        documents: DocumentServices,
-        links: LinkSources,
-        new_id: Callable[[], str],
-    ) -> None:
-        self._links = links
-        self._id = workspace_id
-        self._store = store
-        self._documents = documents
-        self._new_id = new_id
+    _workspace_id: WorkspaceId
+    _store: Store
+    _documents: DocumentServices
+    _links: LinkSources
+    _new_id: Callable[[], str]
 
     async def plan(
         self,
@@ -406,7 +400,7 @@ class Planner:
             return await self._documents.offload(work) if much else work()
 
         if not saves:
-            documents = self._documents.document_batch(self._id)
+            documents = self._documents.document_batch(self._workspace_id)
             return await planned(_Loading(documents, {}, {}, read=False))
         wanted = self._wanted(state, [each.file_id for each in saves])
         async with self._turn_for(wanted):
@@ -463,7 +457,7 @@ class Planner:
 
     def _wanted(self, state: WorkspaceState, file_ids: Sequence[FileId]) -> _Wanted:
         """Return what work on the documents of notes needs."""
-        documents = self._documents.document_batch(self._id)
+        documents = self._documents.document_batch(self._workspace_id)
         heads = state.tree.heads
         contents = {
             file_id: heads[file_id].content_id
@@ -484,7 +478,7 @@ class Planner:
         if not missing and not behind:
             return _Loading(documents, {}, contents, read=False)
         read = self._store.read if size <= INLINE_BYTES else self._store.read_much
-        found = await read(documents_of(self._id, missing, behind))
+        found = await read(documents_of(self._workspace_id, missing, behind))
         if found is None:
             raise WorkspaceGone
         if found.cursor != state.cursor:
@@ -502,7 +496,7 @@ class Planner:
         moving = file_moves(
             [each for pending in waiting for each in pending.push.changeset.operations]
         )
-        found = await self._links(self._id, moving)
+        found = await self._links(self._workspace_id, moving)
         if found is None:
             raise WorkspaceGone
         if found.cursor != state.cursor:

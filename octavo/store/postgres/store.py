@@ -259,19 +259,16 @@ class PostgresStore:
             connection = await connect(self._url, statement_seconds=0)
             try:
                 await requirements.check_database(connection)
-                await self._check_sessions(connection)
+                other = await connect(self._url)
+                try:
+                    await requirements.check_sessions(connection, other)
+                finally:
+                    other.terminate()
                 await requirements.migrate(connection, shipped("postgres"))
             finally:
                 connection.terminate()
         except FAILURES as error:
             raise requirements.opening_failure(error, self._url) from error
-
-    async def _check_sessions(self, connection: PooledConnection) -> None:
-        other = await connect(self._url)
-        try:
-            await requirements.check_sessions(connection, other)
-        finally:
-            other.terminate()
 
     async def close(self) -> None:
         """Close the idle connections; in asyncio."""

@@ -84,8 +84,6 @@ class SqliteStore:
         When the database fails, each of them fails with a `StoreUnavailable`. Cancellation waits
         for the end of the batch.
         """
-        if self._closed:
-            self._require_open()
         return self._writer.write_batch(scripts)
 
     async def applied_version(self) -> int:
