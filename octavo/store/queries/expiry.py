@@ -32,11 +32,7 @@ def delete_ended(table: str, key: str, ended: str, *times: Value) -> Script[bool
 
 def expire_receipts(before: int) -> Script[bool]:
     """Delete some receipts from before a time (ms); return whether there may be more."""
-    return _expire(
-        "SELECT workspace, mutation_id FROM receipts WHERE created_at < $1 LIMIT $2",
-        "DELETE FROM receipts WHERE workspace = $1 AND mutation_id = $2::uuid",
-        before,
-    )
+    return delete_ended("receipts", "workspace, mutation_id", "created_at < $1", before)
 
 
 def expire_marks(before: int) -> Script[bool]:
@@ -44,17 +40,5 @@ def expire_marks(before: int) -> Script[bool]:
 
     Returns whether there may be more.
     """
-    return _expire(
-        "SELECT workspace, position, mark_id FROM removed_marks WHERE removed_at < $1 LIMIT $2",
-        "DELETE FROM removed_marks WHERE workspace = $1 AND position = $2 AND mark_id = $3::uuid",
-        before,
-    )
-
-
-def _expire(select: str, delete: str, before: int) -> Script[bool]:
-    async def delete_some(transaction: Transaction) -> bool:
-        rows = await transaction.fetch_all(select, before, MAX_ROWS)
-        await transaction.execute_many(delete, rows)
-        return len(rows) == MAX_ROWS
-
-    return delete_some
+    key = "workspace, position, mark_id"
+    return delete_ended("removed_marks", key, "removed_at < $1", before)
