@@ -1,1 +1,1 @@
-"""Who calls, and who may do what: use cases, ports, attempt limits, the audit as it is written."""
+"""Callers and their rights: use cases, ports, attempt limits, and writing the audit."""

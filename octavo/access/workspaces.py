@@ -91,7 +91,7 @@ class Access:
             raise Forbidden(f"Your role here is {role}: this requires {_REQUIRED_ROLE[right]}.")
 
     async def check_later(self, workspace_id: WorkspaceId, caller: Caller, right: Right) -> None:
-        """As `check`, for work that goes on after its request was authenticated.
+        """Check like `check`, for work that continues after its request was authenticated.
 
         Also raises `NotSignedIn` for an account that was disabled or removed, and `AccountLocked`.
         """

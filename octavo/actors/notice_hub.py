@@ -20,7 +20,7 @@ NOTIFIED_PER_TURN = 32
 """Listeners that are notified before the loop yields to other tasks."""
 
 MAX_READS = 5
-"""How often the store is asked while a workspace changes."""
+"""Reads of a cursor while the workspace changes, at most."""
 
 F = TypeVar("F")
 F_contra = TypeVar("F_contra", contravariant=True)
@@ -65,7 +65,7 @@ class NoticeHub(Generic[F]):
         self._read = read
         self._listeners: dict[WorkspaceId, dict[Listener[F], None]] = {}
         self._of_account: dict[AccountId, dict[Listener[F], None]] = {}
-        # Of the workspaces that have listeners, what was announced last.
+        # The last announced cursor of each workspace that has listeners.
         self._newest: dict[WorkspaceId, Cursor] = {}
         self._due: dict[WorkspaceId, Cursor] = {}
         self._wake = trio.Event()

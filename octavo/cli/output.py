@@ -64,6 +64,6 @@ def draw(text: str) -> None:
 
 
 def _discard_the_rest(stream: TextIO) -> None:
-    # What is buffered would fail once more, with a traceback, when the interpreter flushes it.
+    # Otherwise flushing the buffer at the exit would fail again, with a traceback.
     with suppress(OSError, ValueError), open(os.devnull, "wb") as nothing:
         os.dup2(nothing.fileno(), stream.fileno())

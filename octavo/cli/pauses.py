@@ -36,7 +36,7 @@ with it, and 228 to 290 ms with Python's. The rate of saves is the same.
 
 
 def pause_rarely() -> None:
-    """Let the collector search all objects rarely, and threads switch often, in a server."""
+    """Make full garbage collections rare, and thread switches frequent, in a server."""
     gc.set_threshold(YOUNG, MIDDLE, ALL)
     sys.setswitchinterval(SWITCH_SECONDS)
 

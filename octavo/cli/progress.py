@@ -9,7 +9,7 @@ from octavo.cli.output import draw, tell
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a step has come.
+    """The progress of a step.
 
     Attributes:
         step: what is done now: ``writing``, ``checking``, ``images``.

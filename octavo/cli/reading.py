@@ -18,7 +18,7 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 def takes_settings(*names: str) -> Callable[[F], F]:
-    """Give a command the option of each of the settings ``names``, of all if none is named.
+    """Add options for the settings ``names`` to a command, or for all settings.
 
     The command gets their texts by the names of the settings, and ``config``, the file.
     """

@@ -26,7 +26,7 @@ def ask(
     *,
     patience: float = PATIENCE,
 ) -> str:
-    """Have the server of the data folder ``folder`` carry out ``command``; return its result.
+    """Run ``command`` in the server of the data folder ``folder``; return its result.
 
     Blocks, at most ``patience`` seconds a step. Raises `NoServer` when no server runs there, and
     `ControlFailed` when this user may not ask it, or it does not do what was asked.

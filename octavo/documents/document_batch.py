@@ -182,7 +182,7 @@ class BatchDocument:
         self._begin(begun.live, base)
 
     def _begin(self, live: LiveDocument, base: StoredDocument) -> None:
-        """Go on with ``live``, which was loaded from ``base``."""
+        """Continue with ``live``, which was loaded from ``base``."""
         self.live, self.base = live, base
         self.since, self.splits, self.logged = (), 0, 0
         self.costly = self.uncompared = self.written = False
@@ -405,7 +405,7 @@ class DocumentBatch:
         self._discard_history(document, len(text.encode()))
 
     def merge_updates(self, file_id: FileId, epoch_next: Epoch) -> None:
-        """Have a document stored whole, if it was loaded; see `BatchDocument.merge_updates`."""
+        """Merge the updates of a document, if it was loaded; see `BatchDocument.merge_updates`."""
         document = self._documents.get(file_id)
         if document is not None:
             document.merge_updates(self._cache.yjs_client_id, epoch_next)

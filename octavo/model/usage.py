@@ -178,7 +178,7 @@ class StorageLimitReached(Problem):
         "read."
     )
 
-    # What is left depends on the other workspaces of the owner, and is not for every member.
+    # The rest depends on other workspaces of the owner: not every member may know it.
     detail = (
         "An owner of this workspace has no storage left for this: nothing was changed. Delete"
         " and purge files, or ask for more storage."
@@ -193,7 +193,7 @@ class ImportWithoutRoom(StorageFull):
         " imported. Delete and purge files, or ask for more storage, and complete the import"
         " again."
     )
-    # It may be worth another try after that many seconds.
+    # Seconds after which another attempt may succeed.
     retry_after = 3600
 
 

@@ -114,7 +114,7 @@ _VALUES: Final = {
 }
 """Attributes with one of a few values."""
 _SCROLLED: Final = {name: {"tabindex": "0"} for name in ("pre", "table")}
-"""What may be wider than the page scrolls in itself, also by the keyboard."""
+"""Elements that may be wider than the page scroll by themselves, also by the keyboard."""
 _ATTRIBUTES: Final = {
     name: ((set() if name in MATH else LANGUAGE) | WRITTEN.get(name, set()) | _OWN.get(name, set()))
     - {"align", *_VALUES.get(name, {})}

@@ -30,7 +30,7 @@ _NESTING = re.compile(r"\\(begin|left|end|right)(?![A-Za-z])|\\.|([{}])", re.DOT
 # Environments that the translator does not know, and those that look alike.
 _ENVIRONMENT = re.compile(r"(?<!\\)(\\(?:begin|end)\{)(aligned|gathered|gather\*?)\}")
 _ALIKE = {"aligned": "split", "gathered": "matrix", "gather": "matrix", "gather*": "matrix"}
-# What the translator leaves of a macro or an environment that it does not know.
+# The remains of a macro or an environment that the translator does not know.
 _LEFT = re.compile(r"\\[A-Za-z]+|&")
 # Elements that browsers show wrongly with another number of children.
 _CHILDREN = {
@@ -93,7 +93,7 @@ def mathml(source: str, *, display: bool) -> str | None:
     known = _ENVIRONMENT.sub(lambda found: f"{found[1]}{_ALIKE[found[2]]}}}", source)
     try:
         root = convert_to_element(known, display="block" if display else "inline")
-    # Of what it does not understand, the translator raises what happens to go wrong.
+    # For a formula that it does not understand, the translator raises any exception.
     except Exception:  # noqa: BLE001
         return None
     del root.attrib["xmlns"]
@@ -130,7 +130,7 @@ def _write(element: Element, parts: list[str], *, ampersands: bool) -> None:
             parts.append(f' {name}="{escaped_value(value)}"')
     parts.append(">")
     if element.text:
-        # It has references to characters, besides what a person wrote.
+        # The translator adds character references to the text of a person.
         text = unescape(element.text)
         if element.tag == "mi" and _LEFT.fullmatch(text) and not (text == "&" and ampersands):
             raise ValueError(text)

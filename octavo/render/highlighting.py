@@ -11,8 +11,8 @@ from pygments.lexers import get_lexer_by_name
 
 from octavo.render.html_writer import escaped
 
-# Those of Pygments look for whole declarations at the start of each line, which takes quadratic
-# time for some texts: ten thousand characters of C# can take eight seconds.
+# Those of Pygments search each line for the start of a whole declaration. That takes quadratic time
+# for some texts: ten thousand characters of C# can take eight seconds.
 _KEYWORDS = """
     abstract alignas alignof as assert async auto await base break case catch class const constexpr
     continue default delegate delete do else enum event explicit export extends extern final finally

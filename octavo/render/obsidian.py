@@ -1,4 +1,4 @@
-"""What Obsidian writes beside Markdown: callouts, comments, wiki links and the ids of blocks.
+"""The extensions of Obsidian: callouts, comments, wiki links and the ids of blocks.
 
 `octavo.model.links.extraction` finds the same links. A comment, ``%%…%%``, is removed: readers must
 not see it. The id of a block, such as ``^evening`` at the end of a paragraph, is not shown, and
@@ -247,7 +247,7 @@ def _open(token: Token, head: re.Match[str], paragraph: list[Token], written: li
     token.type = "callout_open"
     token.info = _KINDS.get(name.lower(), _DEFAULT)
     token.meta = {"folds": bool(head[2]), "open": head[2] == "+"}
-    # Not by its name, which is not imported.
+    # The class is not imported: see `TYPE_CHECKING` above.
     new = type(token)
     title = new("inline", "", 0, children=[], block=True)
     title.content = (head[3] or "").strip() or f"{name[:1].upper()}{name[1:]}"

@@ -5,7 +5,7 @@ from typing import NamedTuple, TypedDict, cast
 from octavo.render.references import FileReference
 
 VERSION = 2
-"""Of what the renderer makes: increased with each change of it, after which notes are rendered
+"""The version of the renderer's output. A change of the output increases it, and notes are rendered
 again."""
 
 

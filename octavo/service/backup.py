@@ -37,7 +37,7 @@ from octavo.store.sqlite.backup import COMPANIONS, LOGS, Contents, DatabaseSnaps
 
 @contextmanager
 def partial_file(target: Path) -> Iterator[Path]:
-    """Give an empty file in the folder of ``target`` for the block, with mode 0600.
+    """Yield an empty file with mode 0600 in the folder of ``target``.
 
     Missing folders are created with mode 0700. The block calls `publish` when the file is
     complete; otherwise the file and those folders are gone afterwards. Raises `OSError`.
@@ -73,7 +73,7 @@ def publish(path: Path, target: Path) -> int:
 
 
 BLOBS = ".blobs"
-"""What is appended to the name of a backup for the folder of its blobs."""
+"""The suffix of the folder with the blobs of a backup."""
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 

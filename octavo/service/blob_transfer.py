@@ -107,7 +107,7 @@ class BlobTransfer:
         self._interrupted.set()
 
     def keep(self) -> None:
-        """Let what was added stay."""
+        """Keep the blobs that were added."""
         self._kept = True
 
     def __enter__(self) -> "BlobTransfer":

@@ -65,7 +65,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Service:
-    """What runs: the kernel, the actors of the workspaces, and the features."""
+    """The running service: the kernel, the actors of the workspaces, and the features."""
 
     settings: Settings
     kernel: Kernel

@@ -58,7 +58,7 @@ FEATURES: tuple[Feature, ...] = (
 """Each uses only those before it."""
 
 LISTENERS = combined(feature.listeners for feature in FEATURES)
-"""What all features do in the transactions of others."""
+"""The listeners of all features, which are called in transactions of others."""
 
 INDEXES = tuple(index for feature in FEATURES for index in feature.indexes)
 

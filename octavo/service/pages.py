@@ -51,7 +51,7 @@ class _Pages(QuartTrio):
         if has_request_context():
             request_id = request.headers.get("x-request-id", "")
             _LOGGER.error("request %s failed", request_id, exc_info=exception_info)
-        # Else the lifespan has failed, and those who serve it say so.
+        # Otherwise the lifespan has failed, and its caller logs that.
 
     async def handle_user_exception(
         self, error: Exception | BaseExceptionGroup[BaseException]

@@ -34,7 +34,7 @@ LOOK_SECONDS = 2.0
 FRESH_SECONDS = 1.0
 """Seconds for which the result of a check that writes is used again."""
 STORE_FRESH_SECONDS = 30.0
-"""As `FRESH_SECONDS`, for an object store: each write to it has a price."""
+"""The same for an object store, where each write has a price."""
 PROBE_BYTES = 64 * 1024
 """Size of the file that is written to the data folder, and removed."""
 
@@ -212,7 +212,7 @@ async def _check_object_store(blobs: BlobStore, outage: Outage) -> Requirement:
 
 def write_probe(folder: Path) -> None:
     """Write a file of `PROBE_BYTES` to ``folder``, durably, and remove it. Raises `OSError`."""
-    # One name, so that a crash leaves one file at most; the next probe replaces it.
+    # A fixed name: a crash leaves at most one file, which the next probe replaces.
     path = folder / ".ready"
     opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:

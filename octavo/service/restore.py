@@ -208,7 +208,7 @@ def _replace(database: Path, path: Path) -> Path | None:
     complete, unless it was damaged: then its logs may be with the file that is kept.
     """
     replaced = None
-    # What can fail for want of room comes before anything of the former database is removed.
+    # This may fail on a full disk, so it comes before anything of the former database is removed.
     sync(path)
     if database.exists():
         replaced = _aside(database)
@@ -273,7 +273,7 @@ def _aside(database: Path) -> Path:
 
 
 def _link_logs(database: Path, replaced: Path) -> list[str]:
-    """Give the logs of ``database`` the name ``replaced``, too; return which there are."""
+    """Link the logs of ``database`` as those of ``replaced``; return which ones exist."""
     found = [end for end in LOGS if Path(f"{database}{end}").exists()]
     for end in found:
         _link(Path(f"{database}{end}"), Path(f"{replaced}{end}"))

@@ -48,7 +48,7 @@ from octavo.store.engine import StoreEngine, open_engine
 from octavo.store.open_blobs import BlobFolders, open_blob_folders
 
 CUT_OFF_SECONDS = 2.0
-"""How long the cut-off at the end of the shutdown timeout may itself take.
+"""Seconds that the cut-off at the end of the shutdown timeout may take.
 
 2,000 connections of clients that don't read took up to 1.75 s on two slow cores, beside two busy
 processes.
@@ -217,7 +217,7 @@ def _opened_for_the_owner(path: str, flags: int) -> int:
 
 
 class _Phase:
-    """How far the process is between its start and its end."""
+    """The phase of the process: starting, started, stopping or shutting down."""
 
     def __init__(self) -> None:
         self.starting = trio.CancelScope()

@@ -34,7 +34,7 @@ _WITHOUT_HTTP2 = "leave it out; Octavo speaks HTTP/1.1, and HTTP/2 is the work o
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """One place that settings are read from.
+    """A source of settings.
 
     Attributes:
         texts: the texts of the settings that it has, by their names.
@@ -91,7 +91,7 @@ def _has_password(database: str) -> bool:
     try:
         return DatabaseUrl.parse(database).has_password
     except ValueError:
-        # It is refused as an address, too.
+        # It is also refused as an address.
         return False
 
 
@@ -144,7 +144,7 @@ class SettingsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class LoadedSettings(Generic[S]):
-    """What was read.
+    """The settings that were read.
 
     Attributes:
         settings: the settings.
@@ -194,7 +194,7 @@ def read_settings(
     except ValidationError as error:
         errors = error.errors(include_url=False)
         for each in sorted(errors, key=lambda each: [names.index(str(n)) for n in each["loc"][:1]]):
-            # What depends on a value that was refused says nothing new: a default, a contradiction.
+            # A default or a contradiction that depends on a refused value is no further problem.
             follows = not each["loc"] and bool(problems)
             if each["type"] != "default_factory_not_called" and not follows:
                 problems += _reported(kind, each, origins)

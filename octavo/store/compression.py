@@ -14,8 +14,11 @@ from octavo.store.errors import TextDamaged
 # none.
 MAX_BYTES = 64 * 1024 * 1024
 LEVEL = 1
-"""Of Zstandard. Its default, level 3, takes 37 % longer for notes of 5 KB to 100 KB of Markdown and
-saves 3 to 6 % of their size."""
+"""The level of Zstandard.
+
+Its default, level 3, takes 37 % longer for notes of 5 KB to 100 KB of Markdown, and saves 3 to 6 %
+of their size.
+"""
 
 
 class _Contexts(threading.local):

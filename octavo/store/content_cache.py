@@ -35,7 +35,7 @@ class ContentCache(Generic[K, V]):
         self._max_bytes = max_bytes
         self._bytes = 0
         self._contents: OrderedDict[K, V] = OrderedDict()
-        # Of a string, the size grows when its UTF-8 is needed for the first time.
+        # The size of a string grows when its UTF-8 is computed for the first time.
         self._sizes: dict[K, int] = {}
         # The keys that were not used since the last call of `drop_unused`.
         self._unused: set[K] = set()

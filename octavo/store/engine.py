@@ -154,7 +154,7 @@ async def _open_beside(stack: AsyncExitStack, folder: Path, listeners: Listeners
     try:
         return await stack.enter_async_context(beside(migrating=False))
     except StoreOutdated:
-        # It is migrated here, if no server uses it.
+        # Migrate it, unless a server uses it.
         try:
             stack.enter_context(holding(folder))
         except DataFolderError as error:

@@ -24,7 +24,7 @@ V = TypeVar("V")
 
 
 class _Read(Generic[K, V]):
-    """One read, of the keys that have gathered."""
+    """One read, with the keys that were gathered for it."""
 
     __slots__ = ("done", "error", "found", "keys")
 

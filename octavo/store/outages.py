@@ -76,13 +76,13 @@ class ReportingStore:
 
     # Not async functions: that saves every use one coroutine.
     def read(self, script: Script[T]) -> Coroutine[Any, Any, T]:
-        """As of `Store`."""
+        """See `Store`."""
         return self._outages.reading.watched(self._store.read(script))
 
     def read_much(self, script: Script[T]) -> Coroutine[Any, Any, T]:
-        """As of `Store`."""
+        """See `Store`."""
         return self._outages.reading.watched(self._store.read_much(script))
 
     def write(self, script: Script[T]) -> Coroutine[Any, Any, T]:
-        """As of `Store`."""
+        """See `Store`."""
         return self._outages.writing.watched(self._store.write(script))

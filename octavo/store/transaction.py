@@ -210,7 +210,7 @@ class Transaction(Protocol):
         """
 
     async def settle_words(self) -> None:
-        """Have changes of the full text index fail now, not with the commit.
+        """Make changes of the full text index fail now instead of in the commit.
 
         Raises `IndexDamaged`. A script that changes the index ends with it, so that it fails no
         other one of its batch.

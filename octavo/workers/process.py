@@ -40,11 +40,11 @@ def main(
     the processor time of each request: the system kills a process that exceeds it. ``folder`` is
     the only one whose files the functions may use, and ``threads`` says whether they start some.
     """
-    # Not found before it is known where modules are.
+    # It is found only after the search path was set.
     from octavo.confinement import confine, forbid_new_privileges  # noqa: PLC0415
 
     _lower_priority()
-    # What functions write, such as images, is of nobody else, whatever the umask of the server is.
+    # Only the owner can read what functions write, whatever the umask of the server is.
     os.umask(0o077)
     if max_memory is not None:
         _limit(resource.RLIMIT_AS, max_memory)
@@ -58,7 +58,7 @@ def main(
     # A service manager sends it to every process of the service; the server still responds to the
     # requests that it has, and ends this process itself.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    # What a function prints must not be taken for a response.
+    # The output of a function must not be taken for a response.
     responses = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     for name in preloaded:

@@ -1,4 +1,4 @@
-"""One worker process, as the server sees it."""
+"""One worker process: start it, call functions in it, and end it."""
 
 import errno
 import json
@@ -19,10 +19,10 @@ START_SECONDS = 30.0
 _LONGEST_RESPONSE = 1024 * 1024
 # Secrets of the server are in its environment.
 _INHERITED = ("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "TMPDIR")
-# It is not imported as a module of this package, which would import all of the package.
+# Run as a file: as a module, it would import the whole package.
 _PROGRAM = os.path.abspath(process.__file__)
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-# Of a decoder that crafted data has crashed, or that took too much processor time.
+# Signals that end a decoder that crafted data crashed, or that used too much processor time.
 _CAUSED_BY_WORK = frozenset(
     {signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV, signal.SIGXCPU}
 )

@@ -134,7 +134,7 @@ class NoticeStream:
         self._check_due = True
         self._connection.wake()
 
-    # What the device asks for; each returns whether the stream goes on.
+    # Requests of the device; each returns whether the stream continues.
 
     async def _answer(self, message: str | bytes) -> bool:
         if isinstance(message, bytes):
@@ -169,7 +169,7 @@ class NoticeStream:
         withheld = self._withheld.pop(workspace_id, None)
         sent = self._sent.get(workspace_id)
         if sent is None and before != _PENDING:
-            # It was dropped meanwhile, and the device was notified then.
+            # It was dropped meanwhile, and the device has been notified.
             return True
         if found is None or not found.member:
             self._drop(workspace_id)
@@ -178,7 +178,7 @@ class NoticeStream:
         if sent is None:
             await self._send(type="gone", workspaceId=workspace_id, reason="deleted")
             return True
-        # What was sent meanwhile may be newer than what was read.
+        # A cursor that was sent meanwhile may be newer than the one that was read.
         cursor = found.cursor if sent == before else sent
         if withheld is not None and withheld.position > cursor.position:
             cursor = withheld
@@ -194,7 +194,7 @@ class NoticeStream:
         )
         return True
 
-    # What is due
+    # Notices and checks that are due
 
     def _send_later(self, workspace_id: WorkspaceId, cursor: Cursor | None) -> None:
         if not self._unsent:
@@ -214,7 +214,7 @@ class NoticeStream:
                 await self._connection.send_frame(changed_frame(workspace_id, cursor))
 
     async def _check(self) -> bool:
-        """Check session and memberships; return whether the stream goes on."""
+        """Check session and memberships; return whether the stream continues."""
         self._check_due = False
         self._checks.set(self)
         try:

@@ -148,7 +148,7 @@ LONGEST_DELAY = 10.0
 BUSY_SECONDS = 5.0
 """Seconds after a change in which steps are small."""
 SMALL_BYTES = 16 * 1024
-"""Of texts that are indexed in a small step; writes of others wait while it is stored."""
+"""Bytes of texts in a small step; other writes wait while it is stored."""
 POLL_SECONDS = 600.0
 """Seconds between two searches for the backlog that another process left."""
 TURN_SECONDS = 2.0

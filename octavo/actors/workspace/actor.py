@@ -33,7 +33,7 @@ HEADS_PER_TURN = 100
 FEW_RECEIPTS = 10
 """Receipts that are read without a separate thread."""
 MAX_ATTEMPTS = 20
-"""How often a batch is planned while other writers change the workspace, before it fails."""
+"""Attempts to commit a batch while other writers change the workspace."""
 
 
 _log = logging.getLogger(__name__)

@@ -109,7 +109,7 @@ class CurrentFiles(Generic[V]):
                 return stored
             head = stored.revision
         await reserve(head.size)
-        # It takes its turn in a thread.
+        # In a thread, as a long text would block the event loop.
         return await self._store.read_much(files.file(workspace_id, file_id))
 
     def forget(self) -> None:

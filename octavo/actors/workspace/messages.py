@@ -72,7 +72,7 @@ class FindUnplaceable(Message[frozenset[FileId]]):
 
 
 WorkspaceMessage = Push | HeadOf | GetUpdateSince | RebuildDocuments | FindUnplaceable
-"""What the actor of a workspace handles."""
+"""The messages that the actor of a workspace handles."""
 
 
 class ChangesetRefused(ActorRefusal):

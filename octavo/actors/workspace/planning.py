@@ -52,9 +52,9 @@ MAX_THREADS = 2
 blocks other tasks; they run between the steps.
 """
 MAX_READS = 5
-"""How often files are read again while their texts change."""
+"""Attempts to read files while their texts change."""
 LOADED_AT_ONCE = 2
-"""How many actors have long documents in memory to work on, before they wait for a thread."""
+"""Actors that have loaded long documents at the same time, and may wait for a thread."""
 FOLLOWED_AT_ONCE = 8
 """Documents that an actor brings up to date together: each may have megabytes."""
 
@@ -116,7 +116,7 @@ async def read_current(
             break
         # Freed before they are read again: they may have megabytes.
         del files, found
-        # One message that names no file records that documents are read.
+        # A message without files records that documents are read.
         for at in range(0, max(len(behind), 1), FOLLOWED_AT_ONCE):
             some = tuple(behind[at : at + FOLLOWED_AT_ONCE])
             if not await follow(RebuildDocuments(some)):
@@ -179,7 +179,7 @@ class PendingPush(NamedTuple):
 
 @dataclass(slots=True)
 class PushVerdicts:
-    """What planning decided on each pending push.
+    """The result of planning for each pending push.
 
     Attributes:
         accepted: the plan of each mutation, and the pushes that sent it.
@@ -220,7 +220,7 @@ struct, which may conflict with many others."""
 INLINE_CACHED_BYTES = 1_048_576
 """The same as `INLINE_BYTES`, of documents in memory from which updates are taken alone."""
 BYTES_OF_A_SAVE = 1024
-"""What merging any update costs, in bytes of a document."""
+"""The cost of merging any update, in bytes of a document."""
 INLINE_TEXT_BYTES = 262_144
 """Bytes of new texts that are planned without a separate thread, and compressed by the writer."""
 
@@ -267,13 +267,13 @@ class ReadDocuments(NamedTuple):
 
 
 class _Wanted(NamedTuple):
-    """What is to be read of the documents of notes.
+    """The documents of notes that some work needs.
 
     Attributes:
         batch: the documents.
         contents: the contents of the heads.
-        missing: those that are not cached.
-        behind: those that are, with earlier texts.
+        missing: files whose documents are not cached.
+        behind: files whose cached documents have earlier texts.
         size: the bytes of the texts of both.
     """
 
@@ -319,7 +319,7 @@ class _Loading(NamedTuple):
                     self.batch.follow(file_id, content_id, text, followed)
             except DocumentMalformed:
                 self.batch.drop(file_id)
-            # One that can't be read must not prevent work on the others.
+            # A document that can't be read must not prevent work on the others.
             if text is not None and not self.batch.has(file_id):
                 self.batch.begin_anew(file_id, content_id, text, followed)
 
@@ -469,7 +469,7 @@ class Planner:
         return _Wanted(documents, contents, missing, behind, size)
 
     def _turn_for(self, wanted: _Wanted) -> AbstractAsyncContextManager[None]:
-        """Have a turn for the block if the documents are long: each may take many megabytes."""
+        """Hold a turn during the block if the documents are long: each may take many megabytes."""
         return nullcontext() if wanted.size <= INLINE_BYTES else self._documents.loading.turn()
 
     async def _load(self, state: WorkspaceState, wanted: _Wanted) -> _Loading:

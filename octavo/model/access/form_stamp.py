@@ -22,7 +22,7 @@ _LENGTH = 4 * (_SIGNED + _PROOF) // 3
 
 
 class FormStamp(NamedTuple):
-    """What a stamp says: who could write where, and when, in milliseconds of Unix time."""
+    """The content of a stamp: who could write where, and when, in milliseconds of Unix time."""
 
     account_id: AccountId
     workspace_id: WorkspaceId

@@ -1,1 +1,1 @@
-"""Which updates of documents the server accepts, and what loading them costs."""
+"""Check updates of documents, and estimate the cost of loading documents."""

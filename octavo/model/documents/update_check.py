@@ -282,7 +282,7 @@ MAX_STRUCTS = 50_000
 MAX_RANGES = 20_000
 """Deleted ranges in one update."""
 
-# So few are cheap in any document, so the document need not be read.
+# A few structs are cheap in any document, so the document need not be read.
 _FEW = 5
 _FEWER = "Send fewer edits at once, or copy the text into a new note."
 

@@ -11,7 +11,7 @@ from octavo.model.files.path import PathKey, folders_of, path_key
 from octavo.model.files.revision import Revision
 from octavo.model.refusal import InvalidGraph, PathConflict
 
-# A few files after each other are in the same folders, often.
+# Files that are changed together are often in the same folders.
 _FOLDERS_REMEMBERED = 1024
 
 
@@ -72,7 +72,7 @@ class Tree:
         """
         left: set[PathKey] = set()
         taken: dict[PathKey, Revision] = {}
-        # By how many files the number below a folder changes.
+        # The changes of the numbers of files below folders.
         moved: dict[PathKey, int] = {}
         for head in changed.values():
             old = self.heads.get(head.file_id)

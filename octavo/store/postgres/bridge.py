@@ -77,7 +77,7 @@ class Bridge:
                 cancel()
             raise StoreUnavailable("the database was closed", outcome_unknown=to_the_end) from None
         finally:
-            # It keeps its error, which refers to this frame.
+            # The task keeps its error, which refers to this frame.
             task = None
         return result
 

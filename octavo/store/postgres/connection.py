@@ -14,8 +14,8 @@ import asyncpg  # type: ignore[import-untyped]
 from octavo.store import errors, identifiers
 from octavo.store.postgres.bridge import time_limit
 
-# What a statement or a connection raises: also for text that is not Unicode, identifiers that are
-# not UUIDs, and numbers that are too large.
+# The exceptions of statements and connections, including those for text that is not Unicode,
+# identifiers that are not UUIDs, and numbers that are too large.
 FAILURES = (
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
@@ -59,7 +59,7 @@ def failure(error: BaseException, *, reading: bool = False) -> errors.StoreError
 def _failure(error: BaseException, *, reading: bool) -> errors.StoreError:
     code = getattr(error, "sqlstate", None)
     if code is None:
-        # What the client refuses to send is a ValueError, or only known by its message.
+        # What asyncpg refuses to send is a ValueError, or an InterfaceError with another message.
         wrong = isinstance(error, ValueError | OverflowError)
         if wrong or (isinstance(error, asyncpg.InterfaceError) and "connection" not in str(error)):
             return errors.StatementInvalid(str(error))
@@ -164,7 +164,7 @@ async def connect(url: str, *, statement_seconds: float = STATEMENT_SECONDS) -> 
     async with time_limit(CONNECT_SECONDS):
         # Poolers keep these two, and refuse others.
         given = {"application_name": "octavo", "timezone": "UTC"}
-        # Without timers of statements, which would keep requests as those of `time_limit` did.
+        # A cached statement has a timer, which would keep a request in memory (see `time_limit`).
         connection = await asyncpg.connect(
             url, server_settings=given, max_cached_statement_lifetime=0
         )

@@ -22,7 +22,7 @@ LONGEST_PAUSE = 5.0
 
 
 class Gap(enum.Enum):
-    """What a listener receives in place of missed messages: it has to read the database again."""
+    """A mark in place of messages that may have been missed: read the database again."""
 
     GAP = "gap"
 

@@ -1,4 +1,4 @@
-"""What a PostgreSQL server and its database must have, and what to do when they can't be used."""
+"""Check and migrate a PostgreSQL database, and explain why it can't be used."""
 
 import asyncio
 import logging

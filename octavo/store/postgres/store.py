@@ -40,7 +40,7 @@ from octavo.store.transaction import (
 CONNECTIONS = 10
 # How long a call waits for a connection.
 TURN_SECONDS = 5.0
-# For all attempts of a write. A cancelled caller waits at most so long for the end of its write.
+# The limit of all attempts of a write, for whose end a cancelled caller waits.
 WRITE_SECONDS = 40.0
 ROLLBACK_SECONDS = 5.0
 CLOSE_SECONDS = 5.0

@@ -45,7 +45,7 @@ PIECE = 2000
 """Tokens in a piece, at most."""
 _PIECES_OF_PORTION = 1000
 MAX_POSITIONS = 255
-"""Of one token in a piece."""
+"""The maximum number of positions of one token in a piece."""
 
 # The planner does not account for the cost of reading a vector from another page than its row, and
 # prefers a scan of the table to the index.

@@ -141,7 +141,7 @@ def without_clients_of_removed(entries: Sequence[AuditEntry]) -> Script[list[Aud
 
 
 async def forget_clients(transaction: Transaction, account_id: AccountId) -> None:
-    """Have `erase_clients` erase the clients of a removed account."""
+    """Schedule the erasure of the clients of a removed account by `erase_clients`."""
     await transaction.execute(
         "INSERT INTO audit_erasures (account_id, after_id) VALUES ($1::uuid, $2::uuid)"
         " ON CONFLICT DO NOTHING",

@@ -151,7 +151,7 @@ async def mark_stored(transaction: Transaction, key: BlobKey) -> None:
 
 
 async def check_soon(transaction: Transaction, keys: Sequence[BlobKey]) -> None:
-    """Have blobs checked that may have lost their last reference."""
+    """Schedule the check of blobs that may have lost their last reference."""
     await transaction.execute_many(
         "UPDATE blobs SET check_at = 0 WHERE key = $1", [(key,) for key in keys]
     )

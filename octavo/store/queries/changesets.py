@@ -343,7 +343,7 @@ async def store_changes(
         number, text = texts[0]
         await transaction.execute(_INSERT_CONTENT, number, _stored(text))
     elif texts:
-        # One by one, so that a server's client sends some between compressing others.
+        # One by one: a client of a server sends some while others are compressed.
         rows = ((number, _stored(each)) for number, each in texts)
         await transaction.execute_many(_INSERT_CONTENT, rows)
     await blobs.insert_images(transaction, images)
@@ -362,7 +362,7 @@ async def _earlier_images(
         return {}
     rows = await revision_rows.select_in(transaction, _CONTENTS_OF, workspace, [*names.values()])
     numbers = {row[0]: row[1] for row in rows}
-    # That of an image that stays is in the head.
+    # An image that a file keeps is in its head.
     return {name: numbers[each] for name, each in names.items() if each in numbers}
 
 

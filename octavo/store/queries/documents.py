@@ -281,7 +281,7 @@ async def merge_updates(
             whole = merge(found.document, found.updates)
     await transaction.execute(_DELETE_UPDATES, workspace, file)
     if whole is None:
-        # It is damaged, and the note has the document of its text then.
+        # It is damaged: from now on, the document of the note is derived from its text.
         await transaction.execute(_DELETE, workspace, file)
     else:
         await transaction.execute(_REPLACE, workspace, file, whole.state, whole.vector)

@@ -1,4 +1,4 @@
-"""What changed in a workspace: heads, pages of the feed, and all files at a position."""
+"""Read the changes of a workspace: heads, pages of the feed, and all files at a position."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from octavo.store.queries.revision_rows import (
 )
 from octavo.store.transaction import Row, Script, Transaction, single_statement
 
-# With the cursor in each row, so that one statement is enough.
+# Each row has the cursor, so that one statement is enough.
 _HEADS_AFTER = f"""
     SELECT {columns_of("files")}, {marks.CURSOR}, {marks.is_known(2)} FROM workspaces
     LEFT JOIN files ON files.workspace = workspaces.pk AND files.position > $2
@@ -166,7 +166,7 @@ def heads_between(
 
 
 class Since(NamedTuple):
-    """What a device has: all changes up to a position, whose mark it may know."""
+    """The changes that a device has: all up to a position, whose mark it may know."""
 
     position: Position
     mark: RevisionId | None = None

@@ -72,7 +72,7 @@ _OF_FILE = f"files.workspace = {WORKSPACE} AND files.file_id"
 _SELECT_HEADS = _EITHER.format(columns=columns_of("files"), source="files", table="files")
 _HEAD = f"{_SELECT_HEADS} WHERE {_OF_FILE} = $2::uuid"
 _READ = "SELECT documents_were_read FROM workspaces WHERE id = $1::uuid"
-# One that is behind is not needed: its state may be large.
+# The state of a document that is behind is not needed, and may be large.
 _CURRENT = f"""
     documents.epoch_id, documents.content_revision_id,
     CASE WHEN {IS_CURRENT} THEN documents.base_state END, documents.vector
@@ -408,7 +408,7 @@ def list_of(
 
 
 class RecentPlace(NamedTuple):
-    """Where a page of `recent` begins.
+    """The place where a page of `recent` begins.
 
     Attributes:
         position, file_id: of the last file before.

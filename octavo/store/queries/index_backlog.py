@@ -29,7 +29,7 @@ from octavo.store.transaction import Script, Transaction
 E = TypeVar("E")
 
 SLICE_BYTES = 32 * 1024
-"""Of texts and paths that are indexed in one step for a query that waits; a longer text alone.
+"""Bytes of texts and paths that one step indexes for a waiting query; a longer text is alone.
 
 The words of a longer text take several steps.
 """
@@ -48,7 +48,7 @@ Returns whether all is indexed; otherwise it is to be called again.
 
 @dataclass(frozen=True, slots=True)
 class Upkeep:
-    """What an index requires besides its updates.
+    """The maintenance that an index requires besides updates.
 
     Attributes:
         is_left: returns whether `remove` has something to do.
@@ -143,7 +143,7 @@ class _Backlog(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceStep(Generic[E]):
-    """What a step indexes of one workspace; ``entries`` has the live ones of ``files``."""
+    """The part of a step in one workspace; ``entries`` has the live ones of ``files``."""
 
     workspace_id: WorkspaceId
     files: Mapping[FileId, int]
@@ -153,7 +153,7 @@ class WorkspaceStep(Generic[E]):
 
 
 class StoredStep(NamedTuple):
-    """What became of a step.
+    """The result of a step.
 
     Attributes:
         overtaken: the workspaces of which another step was stored before, and nothing of this one.
@@ -166,7 +166,7 @@ class StoredStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BacklogStep(Generic[E]):
-    """What a step indexes.
+    """A step, which indexes files of some workspaces.
 
     Attributes:
         left: the workspaces that may have more after it, in the order for the next step: those that

@@ -10,7 +10,7 @@ from octavo.store.transaction import Row, Script, Transaction
 
 MAX_ROWS = 500
 MAX_BYTES = 2 * 1024 * 1024
-"""Of text that is deleted in one step, except for a single longer one."""
+"""Bytes of text that one step deletes at most, unless a single text is longer."""
 
 
 def rows_of(table: str, key: str) -> Callable[[Transaction, int], Awaitable[bool]]:

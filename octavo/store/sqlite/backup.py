@@ -18,7 +18,7 @@ from octavo.store.sqlite.connection import connect_file, failure, primary_code
 from octavo.store.sqlite.search import RENEW
 
 LOGS = ("-journal", "-wal")
-"""What SQLite appends to the name of a database for its logs.
+"""The suffixes of the names of SQLite's logs.
 
 A database that was not closed is complete only with its logs. The rollback journal, which SQLite
 uses while the WAL mode is off, has former pages that the next connection puts back; the
@@ -26,14 +26,14 @@ write-ahead log has newer pages (https://www.sqlite.org/fileformat2.html). Neith
 database: SQLite applies it to any file that has the name.
 """
 COMPANIONS = (*LOGS, "-shm")
-"""What SQLite may append to the name of a database for other files: its logs, and an index."""
+"""The suffixes of the other files of a database: its logs, and an index."""
 
 _UNREADABLE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a database file holds.
+    """The contents of a database file.
 
     Attributes:
         schema: the version of its schema.
@@ -146,7 +146,7 @@ class Verification(_DatabaseFile):
         not. Raises `StoreUnavailable`.
         """
         try:
-            # It had another name in version 8 of the schema.
+            # The column had another name in version 8 of the schema.
             columns = self._connection.execute(
                 "SELECT name FROM pragma_table_info('workspaces') WHERE name LIKE 'documents_%read'"
             )

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from octavo.store import errors
 
-# What a statement raises, besides the errors of the database: OverflowError for an integer of more
+# The exceptions of statements. Besides errors of the database: OverflowError for an integer of more
 # than 64 bits, ValueError for text that is not Unicode and for an identifier that is not a UUID.
 STATEMENT_ERRORS = (sqlite3.Error, OverflowError, ValueError)
 
@@ -137,7 +137,7 @@ def connect(
         ":memory:" if path is None else path,
         timeout=busy_seconds,
         isolation_level=None,
-        # It is used by one thread at a time, not necessarily the one that opened it.
+        # One thread at a time uses it, not necessarily the one that opened it.
         check_same_thread=False,
         cached_statements=CACHED_STATEMENTS,
     )

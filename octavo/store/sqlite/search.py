@@ -40,7 +40,7 @@ _ROWS = 1 << 16
 MERGE = "INSERT INTO search (search, rank) VALUES ('merge', $1)"
 MERGED_PAGES = 64
 LEAST_CHANGES = 2
-"""How many rows change, at least, when there was something to merge."""
+"""The minimum number of changed rows if there was something to merge."""
 
 STRUCTURE = "SELECT block FROM search_data WHERE id = 10"
 CLEAR = (

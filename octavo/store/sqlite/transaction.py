@@ -261,7 +261,7 @@ class SqliteTransaction:
         return self._connection.total_changes - before >= search.LEAST_CHANGES
 
     async def settle_words(self) -> None:
-        """Have changes of the full text index fail now, not with the commit."""
+        """Make changes of the full text index fail now instead of in the commit."""
         # FTS5 keeps them in memory until a savepoint begins.
         await self.execute("SAVEPOINT settled")
         await self.execute("RELEASE settled")
