@@ -39,26 +39,26 @@ def takes_settings(*names: str) -> Callable[[F], F]:
     return decorate
 
 
-def read(context: click.Context, given: Mapping[str, str | None]) -> LoadedSettings[Settings]:
-    """Read the settings, with what `takes_settings` was ``given``.
+def read(context: click.Context, texts: Mapping[str, str | None]) -> LoadedSettings[Settings]:
+    """Read the settings, with the ``texts`` of the options that `takes_settings` added.
 
     Raises `Failed` with a line for each problem, and the exit code of wrong settings.
     """
-    options = {name: text for name, text in given.items() if name != "config"}
+    options = {name: text for name, text in texts.items() if name != "config"}
     environment: Mapping[str, str] = context.find_root().obj
     try:
-        return read_settings(Settings, environment, options, given["config"])
+        return read_settings(Settings, environment, options, texts["config"])
     except SettingsError as error:
         raise Failed(*error.problems, exit_code=2) from None
 
 
-def public_url_of(found: LoadedSettings[Settings]) -> str:
+def public_url_of(loaded: LoadedSettings[Settings]) -> str:
     """Return the origin of the installation, for a link.
 
     A running server knows it from options that the command did not get.
     """
-    settings = found.settings
-    if "public_url" not in found.origins:
+    settings = loaded.settings
+    if "public_url" not in loaded.origins:
         with suppress(ControlFailed):
             return ask(settings.data_dir, "public_url")
     return settings.public_url

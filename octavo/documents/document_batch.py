@@ -87,10 +87,10 @@ class BatchDocument:
 
     @classmethod
     def loaded(
-        cls, found: TextDocument, yjs_client_id: int, *, fixed: bool, kept: bool = False
+        cls, document: TextDocument, yjs_client_id: int, *, fixed: bool, kept: bool = False
     ) -> "BatchDocument":
         """Return a document loaded as it is stored; edits of the server have ``yjs_client_id``."""
-        stored, content_id, updates = found
+        stored, content_id, updates = document
         live = LiveDocument(stored, yjs_client_id, updates)
         text, size = live.text, len(stored.state) + sum(map(len, updates))
         foreign = bool(updates) or initial(ContentId(stored.epoch), text) != stored
@@ -174,8 +174,8 @@ class BatchDocument:
         if self.epoch_next is None:
             raise ValueError("the document was not changed")
         base = initial(ContentId(self.epoch_next), self.text)
-        found = TextDocument(base, self.content_id)
-        begun = BatchDocument.loaded(found, yjs_client_id, fixed=self.fixed)
+        document = TextDocument(base, self.content_id)
+        begun = BatchDocument.loaded(document, yjs_client_id, fixed=self.fixed)
         self.bound, self.facts = begun.bound, begun.facts
         self.growth, self.foreign = begun.growth, begun.foreign
         self.stored, self.kept = None, False
@@ -361,14 +361,14 @@ class DocumentBatch:
                 behind.append(file_id)
         return missing, behind
 
-    def load(self, file_id: FileId, found: TextDocument, *, fixed: bool, kept: bool) -> None:
+    def load(self, file_id: FileId, document: TextDocument, *, fixed: bool, kept: bool) -> None:
         """Load a document. A note without a stored document has the initial one of its text.
 
         ``fixed``: whether it keeps its epoch when the text of the note is replaced. Otherwise it is
         not cached unless it is stored. ``kept``: whether the store has it.
         """
         self._documents[file_id] = BatchDocument.loaded(
-            found, self._cache.yjs_client_id, fixed=fixed, kept=kept
+            document, self._cache.yjs_client_id, fixed=fixed, kept=kept
         )
 
     def has(self, file_id: FileId) -> bool:
@@ -412,8 +412,8 @@ class DocumentBatch:
 
     def updates_beside(self, file_ids: Sequence[FileId]) -> bool:
         """Return whether one of the documents that were taken or loaded has updates beside it."""
-        found = [self._documents.get(each) for each in file_ids]
-        return any(each is not None and each.since for each in found)
+        documents = [self._documents.get(each) for each in file_ids]
+        return any(each is not None and each.since for each in documents)
 
     @property
     def weight(self) -> int:
@@ -560,9 +560,9 @@ class DocumentBatch:
                     " begins a new one."
                 )
             content_id, content = self._made[file_id]
-            found = TextDocument(initial(content_id, content.text), content_id)
+            document = TextDocument(initial(content_id, content.text), content_id)
             self._documents[file_id] = BatchDocument.loaded(
-                found, self._cache.yjs_client_id, fixed=False
+                document, self._cache.yjs_client_id, fixed=False
             )
         return self._documents[file_id]
 

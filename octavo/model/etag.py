@@ -54,11 +54,11 @@ def parse_entity_tags(value: str) -> EntityTags:
     tags: list[EntityTag] = []
     at = _skip(text, 0)
     while at < len(text):
-        found = _TAG.match(text, at)
-        if found is None:
+        tag = _TAG.match(text, at)
+        if tag is None:
             raise ValueError("must be a list of entity tags, each in double quotes")
-        tags.append(EntityTag(found[2], weak=found[1] is not None))
-        at = found.end()
+        tags.append(EntityTag(tag[2], weak=tag[1] is not None))
+        at = tag.end()
         after = _skip(text, at)
         if after < len(text) and "," not in text[at:after]:
             raise ValueError("must be a list of entity tags separated by commas")
@@ -75,8 +75,8 @@ def one_strong_tag(value: str) -> str | None:
 
 
 def _skip(text: str, at: int) -> int:
-    found = _BETWEEN.match(text, at)
-    return at if found is None else found.end()
+    between = _BETWEEN.match(text, at)
+    return at if between is None else between.end()
 
 
 def entity_tag(opaque: str) -> bytes:

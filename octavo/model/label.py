@@ -60,11 +60,11 @@ def is_visible(text: str) -> bool:
 
 def hidden_fault(text: str) -> str | None:
     """Return which hidden character ``text`` contains, in words that follow "it"; None for none."""
-    found = _HIDDEN.search(text)
-    if found is None:
+    hidden = _HIDDEN.search(text)
+    if hidden is None:
         return None
-    which = "changes the direction of text" if _STEERING.match(found[0]) else "can't be seen"
-    return f"contains a character that {which} (U+{ord(found[0]):04X})"
+    which = "changes the direction of text" if _STEERING.match(hidden[0]) else "can't be seen"
+    return f"contains a character that {which} (U+{ord(hidden[0]):04X})"
 
 
 def without_hidden(text: str) -> str:

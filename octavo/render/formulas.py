@@ -43,13 +43,13 @@ _VALUE = re.compile(r"[A-Za-z0-9#.+\- ]{0,60}")
 def inline_formula(state: StateInline, silent: bool) -> bool:
     """Parse ``$…$``, or ``$$…$$`` within a paragraph: a rule of the inline grammar."""
     display = _DISPLAY.match(state.src, state.pos, state.posMax)
-    found = display or _INLINE.match(state.src, state.pos, state.posMax)
-    if found is None:
+    formula = display or _INLINE.match(state.src, state.pos, state.posMax)
+    if formula is None:
         return False
     if not silent:
         token = state.push("formula_display" if display else "formula", "math", 0)
-        token.content = found[1].strip()
-    state.pos = found.end()
+        token.content = formula[1].strip()
+    state.pos = formula.end()
     return True
 
 
@@ -90,7 +90,7 @@ def mathml(source: str, *, display: bool) -> str | None:
     depth = _depth(source)
     if depth is None or depth > MAX_FORMULA_DEPTH:
         return None
-    known = _ENVIRONMENT.sub(lambda found: f"{found[1]}{_ALIKE[found[2]]}}}", source)
+    known = _ENVIRONMENT.sub(lambda written: f"{written[1]}{_ALIKE[written[2]]}}}", source)
     try:
         root = convert_to_element(known, display="block" if display else "inline")
     # For a formula that it does not understand, the translator raises any exception.
@@ -108,11 +108,11 @@ def mathml(source: str, *, display: bool) -> str | None:
 def _depth(source: str) -> int | None:
     """Return how deeply braces and environments are nested; None if one lacks its counterpart."""
     deepest = depth = 0
-    for found in _NESTING.finditer(source):
-        if found[1] in ("begin", "left") or found[2] == "{":
+    for sign in _NESTING.finditer(source):
+        if sign[1] in ("begin", "left") or sign[2] == "{":
             depth += 1
             deepest = max(deepest, depth)
-        elif found[1] or found[2]:
+        elif sign[1] or sign[2]:
             depth -= 1
             if depth < 0:
                 return None

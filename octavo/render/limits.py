@@ -143,17 +143,17 @@ def check_changed(
     return None
 
 
-def _refusal(limit: str, found: int) -> UnrenderableNote:
+def _refusal(limit: str, figure: int) -> UnrenderableNote:
     maximum = LIMITS[limit]
     remedy = "Nest less deeply." if limit == "nesting" else "Split it into several notes."
     if limit == "length":
-        excess = f"is too long: it has {found:,} bytes"
+        excess = f"is too long: it has {figure:,} bytes"
     else:
         has = "takes" if limit == "markup" else "has"
         meaning = MEANINGS[limit].partition(":")[0]
-        excess = f"is too complex: it {has} {found:,} {meaning}"
+        excess = f"is too complex: it {has} {figure:,} {meaning}"
     detail = f"The note {excess}; at most {maximum:,} are allowed. {remedy}"
-    return UnrenderableNote(detail, limit=limit, maximum=maximum, found=found)
+    return UnrenderableNote(detail, limit=limit, maximum=maximum, found=figure)
 
 
 def _counted(text: str) -> TextBounds | None:
@@ -213,8 +213,8 @@ def _found(text: str) -> Iterator[tuple[str, int]]:
     )
 
 
-def _first_over(found: Iterator[tuple[str, int]]) -> tuple[str, int] | None:
-    return next(((limit, figure) for limit, figure in found if figure > LIMITS[limit]), None)
+def _first_over(figures: Iterator[tuple[str, int]]) -> tuple[str, int] | None:
+    return next(((limit, figure) for limit, figure in figures if figure > LIMITS[limit]), None)
 
 
 def _depth(text: str) -> int:

@@ -66,17 +66,17 @@ def _parse(state: StateInline, brackets: int, kind: str, silent: bool) -> bool:
     begin = brackets + 2
     if not state.src.startswith("[[", brackets) or state.src.startswith("[", begin):
         return False
-    found = _WIKI.match(state.src, begin, state.posMax)
-    if found is None:
+    inside = _WIKI.match(state.src, begin, state.posMax)
+    if inside is None:
         return False
-    link = read_wiki_link(found[1])
+    link = read_wiki_link(inside[1])
     if not link.target and not link.heading:
         return False
     if not silent:
         token = state.push(kind, "", 0)
         token.content = link.shown if kind == "wiki_link" else sized(link.label).text
         token.meta = {"link": link}
-    state.pos = found.end()
+    state.pos = inside.end()
     return True
 
 
@@ -130,7 +130,7 @@ def _begins_line(text: str, at: int) -> bool:
 
 def _marks(text: str) -> list[int]:
     """Return the positions of the signs of comments."""
-    found: list[int] = []
+    positions: list[int] = []
     for leaf in leaves_of(text):
         if text.find(_MARK, leaf.start, leaf.end) < 0:
             continue
@@ -141,13 +141,13 @@ def _marks(text: str) -> list[int]:
         while at < len(signs):
             sign = signs[at][0]
             if sign == _MARK:
-                found.append(signs[at].start())
+                positions.append(signs[at].start())
             elif sign[0] == "`" and last[len(sign)] > at:
                 at += 1
                 while signs[at][0] != sign:
                     at += 1
             at += 1
-    return found
+    return positions
 
 
 META = "block"
@@ -161,7 +161,7 @@ def find_block_ids(state: StateCore) -> None:
 
     The token of the text has the id, with its sign, in ``meta``; of equal ids, the first one.
     """
-    found: set[str] = set()
+    taken: set[str] = set()
     for at, token in enumerate(state.tokens):
         if token.type != "inline" or state.tokens[at - 1].type != "paragraph_open":
             continue
@@ -169,8 +169,8 @@ def find_block_ids(state: StateCore) -> None:
         if written is None:
             continue
         token.content = token.content[: written.start()].rstrip()
-        if written[1] not in found:
-            found.add(written[1])
+        if written[1] not in taken:
+            taken.add(written[1])
             token.meta[META] = f"{_ID_SIGN}{written[1]}"
 
 

@@ -46,34 +46,34 @@ def footnote_reference(state: rules_inline.StateInline, silent: bool) -> bool:
     footnotes = state.env.get("footnotes")
     if silent or footnotes is None:
         return False
-    found = _LABEL.match(state.src, state.pos, state.posMax)
-    if found is None or (number := footnotes["refs"].get(f":{found[1]}")) is None:
+    label = _LABEL.match(state.src, state.pos, state.posMax)
+    if label is None or (number := footnotes["refs"].get(f":{label[1]}")) is None:
         return False
     notes = footnotes["list"]
     if number < 0:
-        number = footnotes["refs"][f":{found[1]}"] = len(notes)
-        notes[number] = {"label": found[1], "count": 0}
+        number = footnotes["refs"][f":{label[1]}"] = len(notes)
+        notes[number] = {"label": label[1], "count": 0}
     token = state.push("footnote_ref", "", 0)
     token.meta = {"id": number, "subId": notes[number]["count"]}
     notes[number]["count"] += 1
-    state.pos = found.end()
+    state.pos = label.end()
     return True
 
 
 def inline_footnote(state: rules_inline.StateInline, silent: bool) -> bool:
     """Parse ``^[text]``, whose text has brackets of links only: a rule of the inline grammar."""
-    found = _INLINE.match(state.src, state.pos, state.posMax)
-    if found is None:
+    footnote = _INLINE.match(state.src, state.pos, state.posMax)
+    if footnote is None:
         return False
     if not silent:
         footnotes = state.env.setdefault("footnotes", {"refs": {}, "list": {}})
         number = len(footnotes["list"])
         tokens: list[Token] = []
-        footnotes["list"][number] = {"content": found[1], "tokens": tokens}
-        state.md.inline.parse(found[1], state.md, state.env, tokens)
+        footnotes["list"][number] = {"content": footnote[1], "tokens": tokens}
+        state.md.inline.parse(footnote[1], state.md, state.env, tokens)
         token = state.push("footnote_ref", "", 0)
         token.meta = {"id": number, "subId": 0}
-    state.pos = found.end()
+    state.pos = footnote.end()
     return True
 
 
@@ -197,9 +197,9 @@ def _without_left_out(inlines: list[Token]) -> list[Token]:
     name = ""
     for token in inlines:
         tag = _LEFT_OUT.match(token.content) if token.type == "html_inline" else None
-        found = "" if tag is None else (tag[2] or tag[4]).lower()
-        if tag is not None and found == (name or found):
-            name = "" if tag[1] or tag[3] else found
+        tag_name = "" if tag is None else (tag[2] or tag[4]).lower()
+        if tag is not None and tag_name == (name or tag_name):
+            name = "" if tag[1] or tag[3] else tag_name
         elif name and not token.nesting:
             continue
         kept.append(token)
@@ -219,8 +219,8 @@ class _Inlines(ParserInline):
         """Add the tokens of the state's range."""
         source, end, rules = state.src, state.posMax, self._rules
         while (at := state.pos) < end:
-            found = _END_OF_TEXT.search(source, at, end)
-            stop = end if found is None else found.start()
+            special = _END_OF_TEXT.search(source, at, end)
+            stop = end if special is None else special.start()
             if stop > at:
                 state.append_pending(source[at:stop])
                 state.pos = stop
@@ -252,8 +252,8 @@ class _Inlines(ParserInline):
         state.cache[at] = state.pos
 
     def _skip(self, state: rules_inline.StateInline, at: int) -> None:
-        found = _END_OF_TEXT.search(state.src, at, state.posMax)
-        stop = state.posMax if found is None else found.start()
+        special = _END_OF_TEXT.search(state.src, at, state.posMax)
+        stop = state.posMax if special is None else special.start()
         if stop > at:
             state.pos = stop
             return

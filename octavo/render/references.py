@@ -80,20 +80,20 @@ class _Placing:
         # Whether the open link was left out; links are not nested.
         self._is_left_out = False
 
-    def replacement(self, found: re.Match[str]) -> str:
-        if found["end"]:
-            tag = "" if self._is_left_out else found[0]
+    def replacement(self, written: re.Match[str]) -> str:
+        if written["end"]:
+            tag = "" if self._is_left_out else written[0]
             self._is_left_out = False
             return tag
-        if found["image"] is not None:
-            return self._image(found["image"])
-        address = self._address(found["link"])
+        if written["image"] is not None:
+            return self._image(written["image"])
+        address = self._address(written["link"])
         if not isinstance(address, LinkAddress):
             self._is_left_out = True
             return ""
         missing = ' class="missing"' if address.missing else ""
         href = escaped_value(address.href)
-        return f'<a{found["before"]} href="{href}"{found["after"]}{missing}>'
+        return f'<a{written["before"]} href="{href}"{written["after"]}{missing}>'
 
     def _address(self, number: str) -> LinkAddress | ImageAddress | None:
         return self._address_of(int(number)) if _NUMBER.fullmatch(number) else None

@@ -375,8 +375,8 @@ def _callout(token: Token) -> str:
 
 def _block_id(token: Token) -> str:
     """Return the attribute of a block with the text ``token``; empty without an id."""
-    found = token.meta.get(META)
-    return "" if found is None else f' id="{found}"'
+    block_id = token.meta.get(META)
+    return "" if block_id is None else f' id="{block_id}"'
 
 
 def _source_id(token: Token) -> str:

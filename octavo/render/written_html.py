@@ -49,15 +49,15 @@ def read_html(source: str) -> Iterator[Tag | str]:
     The content of a script or a style is left out. Takes linear time.
     """
     at = 0
-    while (found := _TAG.search(source, at)) is not None:
-        if found.start() > at:
-            yield unescape(source[at : found.start()])
-        at = found.end()
-        if found["name"] is None or not found["closed"]:
+    while (tag := _TAG.search(source, at)) is not None:
+        if tag.start() > at:
+            yield unescape(source[at : tag.start()])
+        at = tag.end()
+        if tag["name"] is None or not tag["closed"]:
             continue
-        name, rest = found["name"].lower(), found["rest"]
-        yield Tag(name, bool(found["end"]), _attributes_in(rest), rest.endswith("/"))
-        if name in _TEXT_ONLY and not found["end"]:
+        name, rest = tag["name"].lower(), tag["rest"]
+        yield Tag(name, bool(tag["end"]), _attributes_in(rest), rest.endswith("/"))
+        if name in _TEXT_ONLY and not tag["end"]:
             end = re.compile(f"</{name}", re.IGNORECASE).search(source, at)
             at = len(source) if end is None else end.start()
     if at < len(source):
@@ -65,13 +65,13 @@ def read_html(source: str) -> Iterator[Tag | str]:
 
 
 def _attributes_in(source: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    attributes: dict[str, str] = {}
     for attribute in _ATTRIBUTE.finditer(source):
         value = attribute[2] or attribute[3] or attribute[4] or ""
         if "&" in value:
             value = _REFERENCE.sub(lambda reference: unescape(reference[0]), value)
-        found.setdefault(attribute[1].lower(), value)
-    return found
+        attributes.setdefault(attribute[1].lower(), value)
+    return attributes
 
 
 _VOID = {"br": "<br>", "hr": "<hr>", "wbr": "<wbr>"}

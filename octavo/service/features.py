@@ -99,7 +99,7 @@ def build_features(
     groups = members.members_feature(kernel, settings, documents, people)
     pictures = images.images_feature(kernel, settings, used)
     notes_and_images = files.files_feature(kernel, used, pictures, workspaces)
-    found = search.search_feature(kernel, used)
+    searches = search.search_feature(kernel, used)
     published = publishing.publishing_feature(
         kernel, settings, sends, documents, used, people, pictures
     )
@@ -113,7 +113,7 @@ def build_features(
         pictures.parts,
         notes_and_images.parts,
         links.links_feature(kernel),
-        found.parts,
+        searches.parts,
         sync.sync_feature(kernel, used, people),
         history.history_feature(kernel, settings, used, notes_and_images, workspaces),
         archives.archives_feature(kernel, settings, documents, used, people, pictures, workspaces),
@@ -122,7 +122,7 @@ def build_features(
         mcp.mcp_feature(kernel, settings, people, perform),
         notes.notes_feature(kernel, published),
     )
-    return Features(parts, people, notes_and_images, found, published)
+    return Features(parts, people, notes_and_images, searches, published)
 
 
 def retention_steps(settings: Settings) -> Sequence[housekeeping.RetentionStep]:

@@ -139,7 +139,7 @@ def explained_problems() -> list[contract.AnyProblem]:
     """Return every problem that a client may receive, by status: each has a page."""
     served = contract.contract_of(CONTRACT, contract.served_operations_of)
     possible = (each for declared in served for each in contract.possible_problems(declared))
-    found: list[contract.AnyProblem]
-    found = [*contract.OUTSIDE_OPERATIONS, *SERVER_PROBLEMS, *possible]
-    by_code = {each.code: each for each in found}
+    problems: list[contract.AnyProblem]
+    problems = [*contract.OUTSIDE_OPERATIONS, *SERVER_PROBLEMS, *possible]
+    by_code = {each.code: each for each in problems}
     return sorted(by_code.values(), key=lambda each: (each.status, each.code))

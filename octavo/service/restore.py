@@ -256,9 +256,9 @@ def _give_to_owner(folder: Path) -> None:
             if parent == str(folder) and not name.startswith(_MADE):
                 continue
             with suppress(FileNotFoundError):
-                found = os.stat(name, dir_fd=opened, follow_symlinks=False)
-                is_own = stat.S_ISDIR(found.st_mode) or found.st_nlink == 1
-                if not found.st_uid and is_own:
+                status = os.stat(name, dir_fd=opened, follow_symlinks=False)
+                is_own = stat.S_ISDIR(status.st_mode) or status.st_nlink == 1
+                if not status.st_uid and is_own:
                     os.chown(name, owner.st_uid, owner.st_gid, dir_fd=opened, follow_symlinks=False)
 
 
@@ -274,10 +274,10 @@ def _aside(database: Path) -> Path:
 
 def _link_logs(database: Path, replaced: Path) -> list[str]:
     """Link the logs of ``database`` as those of ``replaced``; return which ones exist."""
-    found = [end for end in LOGS if Path(f"{database}{end}").exists()]
-    for end in found:
+    ends = [end for end in LOGS if Path(f"{database}{end}").exists()]
+    for end in ends:
         _link(Path(f"{database}{end}"), Path(f"{replaced}{end}"))
-    return found
+    return ends
 
 
 def _remove(database: Path, ends: Iterable[str]) -> None:

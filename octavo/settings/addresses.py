@@ -114,14 +114,14 @@ def origin(text: str) -> str:
 
     The scheme is http or https; a usual port and a slash at the end are left out.
     """
-    found = re.fullmatch(
+    parts = re.fullmatch(
         r"(https?)://(?:\[([^\]]+)\]|([^\[\]:/?#@]+))(?::([0-9]+))?/?", text, re.IGNORECASE
     )
-    if found:
-        scheme, ipv6, name = found[1].lower(), found[2], found[3]
+    if parts:
+        scheme, ipv6, name = parts[1].lower(), parts[2], parts[3]
         host = _ipv6(ipv6) if ipv6 else _host(name.lower())
         if host is not None and "%" not in host:
-            port = _port(found[4]) if found[4] else _USUAL_PORTS[scheme]
+            port = _port(parts[4]) if parts[4] else _USUAL_PORTS[scheme]
             if port == 0:
                 raise ValueError("has the port 0: give the one that people reach it at")
             shown = f"[{host}]" if ":" in host else host

@@ -91,13 +91,13 @@ def networks(text: str) -> tuple[Network, ...]:
 
 def digests(text: str) -> tuple[str, ...]:
     """Read SHA-256 digests in hexadecimal, separated by commas."""
-    found = tuple(part.strip().lower() for part in text.split(","))
-    if not all(_DIGEST.fullmatch(each) for each in found):
+    parsed = tuple(part.strip().lower() for part in text.split(","))
+    if not all(_DIGEST.fullmatch(each) for each in parsed):
         raise ValueError(
             "is not a list of digests: give what `octavo operator-token` prints, separated by"
             " commas"
         )
-    return found
+    return parsed
 
 
 def choice(*choices: str) -> Callable[[str], str]:

@@ -162,7 +162,7 @@ class NoticeStream:
         before = self._sent.setdefault(workspace_id, _PENDING)
         self._hub.subscribe(workspace_id, self)
         try:
-            found = (await self._workspace_access([workspace_id])).get(workspace_id)
+            access = (await self._workspace_access([workspace_id])).get(workspace_id)
         except StoreUnavailable:
             await self._connection.close(TRY_LATER, "The workspace can't be read now.")
             return False
@@ -171,7 +171,7 @@ class NoticeStream:
         if sent is None and before != _PENDING:
             # It was dropped meanwhile, and the device has been notified.
             return True
-        if found is None or not found.member:
+        if access is None or not access.member:
             self._drop(workspace_id)
             await self._send(type="gone", workspaceId=workspace_id, reason="not_found")
             return True
@@ -179,11 +179,11 @@ class NoticeStream:
             await self._send(type="gone", workspaceId=workspace_id, reason="deleted")
             return True
         # A cursor that was sent meanwhile may be newer than the one that was read.
-        cursor = found.cursor if sent == before else sent
+        cursor = access.cursor if sent == before else sent
         if withheld is not None and withheld.position > cursor.position:
             cursor = withheld
         self._sent[workspace_id] = cursor
-        if cursor == found.cursor:
+        if cursor == access.cursor:
             # The hub compares what follows with it.
             self._hub.announce(workspace_id, cursor)
         await self._send(

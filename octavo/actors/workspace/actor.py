@@ -153,20 +153,20 @@ class WorkspaceActor(Actor[messages.WorkspaceMessage]):
 
         A commit whose reply was lost, of this actor or its predecessor, is announced here.
         """
-        found: feed.Heads | None = None
+        heads: feed.Heads | None = None
         state = self._state
         last = self._cache.last_cursor(self._id) if state is None else state.cursor
         if state is not None:
-            found = await self._store.read_much(feed.heads_after(self._id, state.cursor))
-            if found is None:
+            heads = await self._store.read_much(feed.heads_after(self._id, state.cursor))
+            if heads is None:
                 raise changesets.WorkspaceGone
-            if not found.known:
+            if not heads.known:
                 state = self._state = None
         if state is None:
-            found = await self._store.read_much(feed.all_heads(self._id, last))
-            if found is None:
+            heads = await self._store.read_much(feed.all_heads(self._id, last))
+            if heads is None:
                 raise changesets.WorkspaceGone
-            if not found.known:
+            if not heads.known:
                 _log.warning(
                     "workspace %s: the database no longer has position %d as it was; everything"
                     " is read anew",
@@ -175,17 +175,17 @@ class WorkspaceActor(Actor[messages.WorkspaceMessage]):
                 )
                 self._cache.forget_history()
             state = planning.WorkspaceState(Tree(), START)
-        assert found is not None
-        for count, head in enumerate(found.heads, start=1):
+        assert heads is not None
+        for count, head in enumerate(heads.heads, start=1):
             state.tree.put(head)
             # The cached document may be outdated.
             self._cache.discard(self._id, head.file_id)
             if count % HEADS_PER_TURN == 0:
                 await trio.lowlevel.checkpoint()
-        self._reach(state, found.cursor)
+        self._reach(state, heads.cursor)
         self._state = state
-        if found.cursor != last:
-            self._announce(self._id, found.cursor)
+        if heads.cursor != last:
+            self._announce(self._id, heads.cursor)
         return state
 
     def _reach(self, state: planning.WorkspaceState, cursor: Cursor) -> None:
@@ -259,16 +259,16 @@ class WorkspaceActor(Actor[messages.WorkspaceMessage]):
     ) -> planning.WorkspaceState:
         for _ in range(MAX_ATTEMPTS):
             try:
-                found = await self._planner.documents(state, [message for _, message in queries])
-                if found.to_store is not None:
+                replies = await self._planner.documents(state, [message for _, message in queries])
+                if replies.to_store is not None:
                     await self.context.fault_point("workspace.followed")
-                    script = changesets.store_documents(self._id, state.cursor, found.to_store)
+                    script = changesets.store_documents(self._id, state.cursor, replies.to_store)
                     await self._store.write(script)
             except changesets.PositionMoved:
                 state = await self._refresh()
                 continue
-            found.documents.settle()
-            for (envelope, message), update in zip(queries, found.updates, strict=True):
+            replies.documents.settle()
+            for (envelope, message), update in zip(queries, replies.updates, strict=True):
                 if isinstance(message, messages.RebuildDocuments):
                     envelope.reply(message.reply(None))
                 else:

@@ -108,21 +108,21 @@ async def read_current(
     Raises:
         Exception: what ``read`` and ``follow`` raise.
     """
-    found = await read(None)
+    result = await read(None)
     for _ in range(MAX_READS):
-        files = [*files_in(found)]
+        files = [*files_in(result)]
         behind = [each.stored.revision.file_id for each in files if each.behind]
         if not behind and not any(each.unread for each in files):
             break
         # Freed before they are read again: they may have megabytes.
-        del files, found
+        del files, result
         # A message without files records that documents are read.
         for at in range(0, max(len(behind), 1), FOLLOWED_AT_ONCE):
             some = tuple(behind[at : at + FOLLOWED_AT_ONCE])
             if not await follow(RebuildDocuments(some)):
                 return await read(merged)
-        found = await read(merged)
-    return found
+        result = await read(merged)
+    return result
 
 
 BYTES_OF_AN_OPERATION = 16_384
@@ -447,13 +447,13 @@ class Planner:
                 or any(batch.must_load(each.file_id, each.epoch, each.vector) for each in asked)
             )
             much = loading.size * len(queries) > (INLINE_BYTES if loads else INLINE_CACHED_BYTES)
-            found = await self._documents.offload(work) if much else work()
+            replies = await self._documents.offload(work) if much else work()
             unread = not loading.read and any(
                 isinstance(each, RebuildDocuments) for each in queries
             )
             unfixed = any(each.followed is None for each in loading.stored.values())
-            nothing = not (found.to_store or unread or (unfixed and not loading.read))
-            return found._replace(to_store=None) if nothing else found
+            nothing = not (replies.to_store or unread or (unfixed and not loading.read))
+            return replies._replace(to_store=None) if nothing else replies
 
     def _wanted(self, state: WorkspaceState, file_ids: Sequence[FileId]) -> _Wanted:
         """Return what work on the documents of notes needs."""
@@ -478,16 +478,16 @@ class Planner:
         if not missing and not behind:
             return _Loading(documents, {}, contents, read=False)
         read = self._store.read if size <= INLINE_BYTES else self._store.read_much
-        found = await read(documents_of(self._workspace_id, missing, behind))
-        if found is None:
+        followed = await read(documents_of(self._workspace_id, missing, behind))
+        if followed is None:
             raise WorkspaceGone
-        if found.cursor != state.cursor:
+        if followed.cursor != state.cursor:
             raise PositionMoved
         for file_id in behind:
             # Another process has brought it up to date: the edits made here would repeat its edits.
-            if documents.content_of(file_id) != found.documents[file_id].followed:
+            if documents.content_of(file_id) != followed.documents[file_id].followed:
                 raise PositionMoved
-        return _Loading(documents, found.documents, contents, found.read)
+        return _Loading(documents, followed.documents, contents, followed.read)
 
     async def _texts_to_relink(
         self, state: WorkspaceState, waiting: Sequence[PendingPush]
@@ -496,23 +496,23 @@ class Planner:
         moving = file_moves(
             [each for pending in waiting for each in pending.push.changeset.operations]
         )
-        found = await self._links(self._workspace_id, moving)
-        if found is None:
+        notes = await self._links(self._workspace_id, moving)
+        if notes is None:
             raise WorkspaceGone
-        if found.cursor != state.cursor:
+        if notes.cursor != state.cursor:
             raise PositionMoved
-        return found.texts
+        return notes.texts
 
     def _relinked(
         self, changeset: Changeset, state: WorkspaceState, texts: Mapping[FileId, str]
     ) -> Changeset:
         check_confinement(changeset, state.tree.heads)
-        found = relinked_within(changeset, state.tree.heads, texts)
-        for operation in found.operations:
+        relinked = relinked_within(changeset, state.tree.heads, texts)
+        for operation in relinked.operations:
             content = content_of(operation)
             if content is not None:
                 self._check(operation.file_id, content.text, texts.get(operation.file_id))
-        return found
+        return relinked
 
     def _check(self, file_id: FileId, text: str, before: str | None) -> None:
         try:

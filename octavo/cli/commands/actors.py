@@ -18,9 +18,9 @@ from octavo.control.client import ControlFailed, ask
 )
 @takes_settings("data_dir")
 @click.pass_context
-def command(context: click.Context, /, **given: str | None) -> None:
+def command(context: click.Context, /, **texts: str | None) -> None:
     """Print the tree. Raises `Failed`."""
     try:
-        say(ask(read(context, given).settings.data_dir, "actors"))
+        say(ask(read(context, texts).settings.data_dir, "actors"))
     except ControlFailed as error:
         raise Failed(str(error)) from None

@@ -34,10 +34,10 @@ from octavo.store.sqlite.backup import Contents
 @takes_settings("data_dir", "database", "object_store")
 @click.pass_context
 def command(
-    context: click.Context, /, file: str, replace: bool, database_only: bool, **given: str | None
+    context: click.Context, /, file: str, replace: bool, database_only: bool, **texts: str | None
 ) -> None:
     """Write the copy, and print what it holds. Raises `Failed`."""
-    settings = read(context, given).settings
+    settings = read(context, texts).settings
     in_object_store = bool(settings.object_store)
     with suppress(ControlFailed):
         # The server knows its engine from options that this command did not get.

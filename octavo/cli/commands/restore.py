@@ -32,10 +32,15 @@ from octavo.service.restore import restore
 @takes_settings("data_dir", "database", "object_store")
 @click.pass_context
 def command(
-    context: click.Context, /, file: str, database_only: bool, incomplete: bool, **given: str | None
+    context: click.Context,
+    /,
+    file: str,
+    database_only: bool,
+    incomplete: bool,
+    **texts: str | None,
 ) -> None:
     """Restore the backup, and print what to do next. Raises `Failed`."""
-    settings = read(context, given).settings
+    settings = read(context, texts).settings
     try:
         with ProgressDisplay() as report:
             work = partial(

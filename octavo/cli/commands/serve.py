@@ -44,9 +44,9 @@ EXPECTED = (
 )
 @takes_settings()
 @click.pass_context
-def command(context: click.Context, /, *, new: bool, **given: str | None) -> None:
+def command(context: click.Context, /, *, new: bool, **texts: str | None) -> None:
     """Serve. Raises `Failed`: 1 it could not start or keep running, 2 settings."""
-    settings = read(context, given).settings
+    settings = read(context, texts).settings
     with loading():
         # It takes a second.
         from octavo.service.running import run, start_log  # noqa: PLC0415

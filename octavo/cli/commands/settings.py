@@ -25,18 +25,18 @@ _WIDTH = 80
 @click.option("--json", "as_json", is_flag=True, help="as one JSON object, for programs")
 @takes_settings()
 @click.pass_context
-def command(context: click.Context, /, as_json: bool, **given: str | None) -> None:
+def command(context: click.Context, /, as_json: bool, **texts: str | None) -> None:
     """Print the settings. Raises `Failed`."""
-    found = read(context, given)
-    say(_document(found) if as_json else _page(found))
+    loaded = read(context, texts)
+    say(_document(loaded) if as_json else _page(loaded))
 
 
-def _document(found: LoadedSettings[Settings]) -> str:
+def _document(loaded: LoadedSettings[Settings]) -> str:
     settings = [
         {
             "name": each.name,
-            "value": plain(getattr(found.settings, each.name)),
-            "origin": found.origins.get(each.name, "default"),
+            "value": plain(getattr(loaded.settings, each.name)),
+            "origin": loaded.origins.get(each.name, "default"),
             "default": each.default,
             "variable": each.variable,
             "option": each.option,
@@ -44,20 +44,20 @@ def _document(found: LoadedSettings[Settings]) -> str:
         }
         for each in describe(Settings)
     ]
-    file = None if found.file is None else str(found.file)
+    file = None if loaded.file is None else str(loaded.file)
     return json.dumps({"file": file, "settings": settings}, ensure_ascii=False, indent=2)
 
 
-def _page(found: LoadedSettings[Settings]) -> str:
-    return "\n\n".join("\n".join(_entry(each, found)) for each in describe(Settings))
+def _page(loaded: LoadedSettings[Settings]) -> str:
+    return "\n\n".join("\n".join(_entry(each, loaded)) for each in describe(Settings))
 
 
-def _entry(setting: Description, found: LoadedSettings[Settings]) -> list[str]:
-    value = shown(plain(getattr(found.settings, setting.name))) or "none"
+def _entry(setting: Description, loaded: LoadedSettings[Settings]) -> list[str]:
+    value = shown(plain(getattr(loaded.settings, setting.name))) or "none"
     default = shown(setting.default) or "none"
     lines = [f"{setting.name} = {value}"]
     details = [
-        f"from {found.origins.get(setting.name, 'the default')}",
+        f"from {loaded.origins.get(setting.name, 'the default')}",
         setting.meaning,
         f"{', '.join(filter(None, (setting.variable, setting.option)))}; default {default}",
     ]

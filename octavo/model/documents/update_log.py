@@ -115,5 +115,5 @@ class Growth(NamedTuple):
 
     def recounted(self, state: Callable[[], bytes]) -> "tuple[Growth, bool]":
         """Count the pieces; also return whether the document is too expensive to load."""
-        found = loading(state())
-        return Growth(found.pieces, 0), found.steps > MAX_STEPS
+        cost = loading(state())
+        return Growth(cost.pieces, 0), cost.steps > MAX_STEPS

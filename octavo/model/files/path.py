@@ -193,12 +193,12 @@ def written_path(path: str, folder: str = "") -> str:
 
     Nothing stays empty.
     """
-    found = unicodedata.normalize("NFC", path.strip()).strip("/")
-    if not found:
+    written = unicodedata.normalize("NFC", path.strip()).strip("/")
+    if not written:
         return ""
-    if folder and "/" not in found:
-        found = f"{folder}/{found}"
-    return found if found.lower().endswith(NOTE_SUFFIX) else found + NOTE_SUFFIX
+    if folder and "/" not in written:
+        written = f"{folder}/{written}"
+    return written if written.lower().endswith(NOTE_SUFFIX) else written + NOTE_SUFFIX
 
 
 def numbered_paths(path: str) -> Iterator[str]:

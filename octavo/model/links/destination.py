@@ -52,8 +52,8 @@ def find_destination(text: str, at: int, end: int) -> Destination | None:
     space = _SPACE.match(text, at, end)
     at = at if space is None else space.end()
     if text.startswith("<", at):
-        found = DESTINATION.match(text, at, end)
-        return None if found is None else read_destination(text, found)
+        written = DESTINATION.match(text, at, end)
+        return None if written is None else read_destination(text, written)
     close, depth = at, 0
     while close < end:
         plain = _PLAIN.match(text, close, end)
@@ -69,10 +69,10 @@ def find_destination(text: str, at: int, end: int) -> Destination | None:
     return None if depth else _read(text, at, close, close)
 
 
-def read_destination(text: str, found: re.Match[str]) -> Destination:
+def read_destination(text: str, written: re.Match[str]) -> Destination:
     """Return the destination that `DESTINATION` matched."""
-    group = 1 if found[1] is not None else 2
-    return _read(text, *found.span(group), found.end())
+    group = 1 if written[1] is not None else 2
+    return _read(text, *written.span(group), written.end())
 
 
 def _read(text: str, start: int, stop: int, end: int) -> Destination:
@@ -101,9 +101,9 @@ def _unescaped(raw: str) -> str:
         return raw
     parts = []
     at = 0
-    for found in re.finditer(rf"{_ENTITY.pattern}|{_ESCAPE.pattern}", raw):
-        parts += [raw[at : found.start()], found[1] or unescape(found[0])]
-        at = found.end()
+    for escape in re.finditer(rf"{_ENTITY.pattern}|{_ESCAPE.pattern}", raw):
+        parts += [raw[at : escape.start()], escape[1] or unescape(escape[0])]
+        at = escape.end()
     return "".join((*parts, raw[at:]))
 
 
@@ -133,4 +133,4 @@ def relative_path(path: str, at: str) -> str:
 def encoded_path(target: str, *, brackets: bool = False) -> str:
     """Return a path as a destination, percent-encoded; ``brackets``: within ``<>``."""
     pattern = _ENCODED_IN_BRACKETS if brackets else _ENCODED
-    return pattern.sub(lambda found: f"%{ord(found[0]):02X}", target)
+    return pattern.sub(lambda character: f"%{ord(character[0]):02X}", target)

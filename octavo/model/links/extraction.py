@@ -63,11 +63,11 @@ def links_of(text: str) -> list[Link]:
     """Return the links of ``text`` to files, in the order of their targets in the text."""
     if "](" not in text and "[[" not in text and "]:" not in text:
         return []
-    found: list[Link] = []
+    links: list[Link] = []
     for leaf in leaves_of(text):
         if text.find("[", leaf.start, leaf.end) >= 0:
-            _Inline(text, leaf, found).scan()
-    return sorted(found, key=lambda link: link.start)
+            _Inline(text, leaf, links).scan()
+    return sorted(links, key=lambda link: link.start)
 
 
 class _Inline:
@@ -151,11 +151,11 @@ class _Inline:
         """Parse the reference definitions at the start of a paragraph; return their end."""
         text, end = self._text, self._end
         while (label := _DEFINITION.match(text, at, end)) is not None:
-            found = DESTINATION.match(text, label.end(), end)
-            if found is None or not label[1].strip():
+            written = DESTINATION.match(text, label.end(), end)
+            if written is None or not label[1].strip():
                 break
-            destination = read_destination(text, found)
-            after = _after_definition(text, found.end(), end)
+            destination = read_destination(text, written)
+            after = _after_definition(text, written.end(), end)
             if after is None:
                 break
             self._standard(destination, False)

@@ -95,16 +95,16 @@ def resolve(kind: LinkKind, target: str, at: str, find: Find) -> str | None:
     if not target:
         return at
     for key in keys_of_link(kind, target, at):
-        found = find(key)
-        if found is not None:
-            return found
+        path = find(key)
+        if path is not None:
+            return path
     return None
 
 
 def paths_by_key(paths: Iterable[str]) -> dict[str, str]:
     """Return the path that each key of ``paths`` refers to; its ``get`` is a `Find`."""
-    found: dict[str, str] = {}
+    by_key: dict[str, str] = {}
     for path in sorted(paths, key=place_rank):
         for key in keys_of_path(path):
-            found.setdefault(key, path)
-    return found
+            by_key.setdefault(key, path)
+    return by_key

@@ -100,8 +100,8 @@ def _would_change(text: str, link: Link, is_image: bool) -> bool:
     before = text[max(0, begin - _LOOK_BEHIND) : begin]
     if not is_image and (link.in_link or before.endswith("!")):
         return True
-    found = _DESTINATION_BEFORE.search(before) if "](" in before or "]:" in before else None
-    return found is not None
+    destination = _DESTINATION_BEFORE.search(before) if "](" in before or "]:" in before else None
+    return destination is not None
 
 
 def _fragment(heading: str) -> str:

@@ -52,10 +52,10 @@ def title_of(text: str) -> str | None:
 
 def _headings_of(text: str) -> Iterator[str]:
     # Search for the number sign first and check what precedes it afterwards, which is much faster.
-    for found in _HEADING_LINE.finditer(text):
-        before = text[max(0, found.start() - 4) : found.start()].rstrip(" ")
-        if before.endswith("\n") or (not before and found.start() < 4):
-            yield found[1]
+    for heading in _HEADING_LINE.finditer(text):
+        before = text[max(0, heading.start() - 4) : heading.start()].rstrip(" ")
+        if before.endswith("\n") or (not before and heading.start() < 4):
+            yield heading[1]
 
 
 def _title(heading: str) -> str | None:
@@ -132,11 +132,11 @@ def _cut(text: str, number: int) -> tuple[int, int | None]:
 
 def _next_between(text: str, begin: int, end: int) -> int | None:
     # The expression looks at one character after its match.
-    for found in _BETWEEN.finditer(text, begin, end + 1):
-        at = found.start()
+    for boundary in _BETWEEN.finditer(text, begin, end + 1):
+        at = boundary.start()
         if at >= end:
             return None
-        if not _continues(text, at + 1 if found.end() == at else at):
+        if not _continues(text, at + 1 if boundary.end() == at else at):
             return at
     return None
 
@@ -146,5 +146,5 @@ def _continues(text: str, at: int) -> bool:
 
 
 def _is_run(text: str, at: int) -> bool:
-    found = None if at >= min(len(text), MAX_CHARACTERS) else _BETWEEN.match(text, at)
-    return found is not None and found.end() == at
+    boundary = None if at >= min(len(text), MAX_CHARACTERS) else _BETWEEN.match(text, at)
+    return boundary is not None and boundary.end() == at

@@ -137,8 +137,8 @@ class LocalBlobs:
         return descriptor
 
     def _check(self, key: blob_store.BlobKey, descriptor: int) -> None:
-        found = os.fstat(descriptor)
-        state = found.st_size, found.st_mtime_ns
+        status = os.fstat(descriptor)
+        state = status.st_size, status.st_mtime_ns
         if self._intact.get(key) == state:
             return
         with open(descriptor, "rb", closefd=False) as file:

@@ -163,10 +163,10 @@ async def connect(url: str, *, statement_seconds: float = STATEMENT_SECONDS) -> 
     # A pooler accepts a connection at once, and its first statement waits for a session.
     async with time_limit(CONNECT_SECONDS):
         # Poolers keep these two, and refuse others.
-        given = {"application_name": "octavo", "timezone": "UTC"}
+        parameters = {"application_name": "octavo", "timezone": "UTC"}
         # A cached statement has a timer, which would keep a request in memory (see `time_limit`).
         connection = await asyncpg.connect(
-            url, server_settings=given, max_cached_statement_lifetime=0
+            url, server_settings=parameters, max_cached_statement_lifetime=0
         )
         try:
             await connection.execute("; ".join(f"SET {name} = {asked[name]}" for name in asked))
@@ -184,9 +184,9 @@ async def connect(url: str, *, statement_seconds: float = STATEMENT_SECONDS) -> 
     return cast(PooledConnection, connection)
 
 
-def require_settings(asked: Mapping[str, str], found: Iterable[tuple[str, str]]) -> None:
+def require_settings(asked: Mapping[str, str], rows: Iterable[tuple[str, str]]) -> None:
     """Raise `StoreUnavailable` unless what was ``asked`` for is among the settings found."""
-    settings = dict(found)
+    settings = dict(rows)
     for name, value in asked.items():
         if settings.get(name) != value:
             raise errors.StoreUnavailable(

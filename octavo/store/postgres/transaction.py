@@ -118,11 +118,11 @@ def match(workspace_id: str, matching: Matching) -> tuple[str, tuple[Value, ...]
     """Return the statement that finds files, and its arguments."""
     tag = tag_of(workspace_id)
     arguments: list[Value] = [workspace_id, matching.limit]
-    found = []
+    matches = []
     for clause in matching.clauses:
         arguments.append(_phrase(tag, clause))
         piece = "AND piece = 0" if matching.names else ""
-        found.append(_FOUND.format(phrase=f"${len(arguments)}", piece=piece))
+        matches.append(_FOUND.format(phrase=f"${len(arguments)}", piece=piece))
     below = ""
     if matching.below is not None:
         arguments += matching.below
@@ -131,7 +131,7 @@ def match(workspace_id: str, matching: Matching) -> tuple[str, tuple[Value, ...]
     heads, values = head_conditions(matching.heads, len(arguments))
     arguments += values
     sql = f"""
-        WITH found AS MATERIALIZED ({" INTERSECT ".join(found)})
+        WITH found AS MATERIALIZED ({" INTERSECT ".join(matches)})
         SELECT {MATCHED} FROM fulltext_notes JOIN files
         ON files.workspace = fulltext_notes.workspace AND files.pk = fulltext_notes.file
         WHERE fulltext_notes.workspace = (SELECT pk FROM workspaces WHERE id = $1::uuid)

@@ -66,7 +66,7 @@ def page(
     of_kind = "" if kind is None else f" AND kind = ${2 + len(arguments)}"
 
     async def read_entries(transaction: Transaction) -> list[AuditEntry]:
-        found = [
+        pages = [
             await transaction.fetch_all(
                 f"SELECT {_COLUMNS} FROM audit WHERE id < $1::uuid{condition}{of_kind}"
                 " ORDER BY id DESC LIMIT $2",
@@ -76,7 +76,7 @@ def page(
             )
             for condition in conditions
         ]
-        rows = merge(*found, key=itemgetter(0), reverse=True)
+        rows = merge(*pages, key=itemgetter(0), reverse=True)
         return [_entry(row) for row in islice(rows, limit)]
 
     return read_entries
@@ -129,10 +129,10 @@ def without_clients_of_removed(entries: Sequence[AuditEntry]) -> Script[list[Aud
         checked = []
         for entry in entries:
             if entry.subject is not None:
-                found = await transaction.fetch_one(
+                account = await transaction.fetch_one(
                     "SELECT 1 FROM accounts WHERE id = $1::uuid", entry.subject
                 )
-                checked.append(entry if found is not None else replace(entry, client=None))
+                checked.append(entry if account is not None else replace(entry, client=None))
             else:
                 checked.append(entry)
         return checked
@@ -164,7 +164,7 @@ def erase_clients() -> Script[bool]:
         if row is None:
             return False
         account_id, after = row
-        found = [
+        pages = [
             await transaction.fetch_all(
                 f"SELECT id FROM audit WHERE {condition} AND id > $2::uuid ORDER BY id LIMIT $3",
                 account_id,
@@ -176,7 +176,7 @@ def erase_clients() -> Script[bool]:
                 "subject_id = $1::uuid AND actor_id IS NULL AND actor IS NULL",
             )
         ]
-        entries = [(row[0],) for row in islice(merge(*found, key=itemgetter(0)), MAX_ROWS)]
+        entries = [(row[0],) for row in islice(merge(*pages, key=itemgetter(0)), MAX_ROWS)]
         await transaction.execute_many(
             "UPDATE audit SET client = NULL WHERE id = $1::uuid", entries
         )

@@ -56,8 +56,8 @@ async def texts_of(
     Images and purged files are left out, and damaged texts.
     """
     rows = await select_in(transaction, _TEXTS, workspace_id, file_ids)
-    found = ((FileId(row[0]), undamaged(row[1])) for row in rows)
-    return {file_id: text for file_id, text in found if text is not None}
+    texts = ((FileId(row[0]), undamaged(row[1])) for row in rows)
+    return {file_id: text for file_id, text in texts if text is not None}
 
 
 async def insert_images(

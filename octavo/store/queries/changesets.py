@@ -241,10 +241,10 @@ async def _move_cursor(
 async def _why_nothing_moved(
     transaction: Transaction, workspace_id: identity.WorkspaceId
 ) -> WorkspaceGone | PositionMoved:
-    found = await transaction.fetch_one(
+    row = await transaction.fetch_one(
         "SELECT position FROM workspaces WHERE id = $1::uuid", workspace_id
     )
-    return WorkspaceGone() if found is None else PositionMoved()
+    return WorkspaceGone() if row is None else PositionMoved()
 
 
 def store_documents(
@@ -430,9 +430,9 @@ async def _insert_receipts(
             raise Repeated([plans[0].changeset.mutation_id])
         return
     mutation_ids = [plan.changeset.mutation_id for plan in plans]
-    found = await revision_rows.select_in(transaction, _REPEATED, workspace, mutation_ids)
-    if found:
-        raise Repeated([row[0] for row in found])
+    repeated = await revision_rows.select_in(transaction, _REPEATED, workspace, mutation_ids)
+    if repeated:
+        raise Repeated([row[0] for row in repeated])
     # No other transaction has inserted one since: it would wait for the position.
     await transaction.execute_many(_INSERT_RECEIPT, rows)
 

@@ -150,11 +150,11 @@ def documents_of(
     """
 
     async def read_documents(transaction: Transaction) -> FollowedDocuments | None:
-        found = await transaction.fetch_one(
+        workspace = await transaction.fetch_one(
             f"SELECT {CURSOR}, documents_were_read FROM workspaces WHERE id = $1::uuid",
             workspace_id,
         )
-        if found is None:
+        if workspace is None:
             return None
         rows = await select_in(transaction, _DOCUMENTS, workspace_id, file_ids)
         updates = await updates_beside(transaction, workspace_id, file_ids)
@@ -163,7 +163,7 @@ def documents_of(
         for file_id, data, followed in rows:
             text = None if data is None else undamaged(data)
             documents[file_id] = FollowedDocument(None, ContentId(followed or ""), text)
-        return FollowedDocuments(cursor_of_row(found), bool(found[2]), documents)
+        return FollowedDocuments(cursor_of_row(workspace), bool(workspace[2]), documents)
 
     return read_documents
 
@@ -173,20 +173,20 @@ async def updates_beside(
 ) -> dict[FileId, bytes]:
     """Return the updates beside the documents of files, packed; those that have none are absent."""
     rows = await select_in(transaction, _UPDATES, workspace_id, file_ids)
-    found: dict[FileId, bytes] = {}
+    packed_updates: dict[FileId, bytes] = {}
     for file_id, updates in rows:
-        found[file_id] = found.get(file_id, b"") + bytes(updates)
-    return found
+        packed_updates[file_id] = packed_updates.get(file_id, b"") + bytes(updates)
+    return packed_updates
 
 
 def _followed(row: Row, updates: Mapping[FileId, bytes]) -> FollowedDocument:
     file_id, content_id, *stored, data = row
     if stored[0] is None:
-        document = initial(ContentId(content_id), text_of(data, file_id) or "")
-        return FollowedDocument(TextDocument(document, ContentId(content_id)), None, None)
+        derived = initial(ContentId(content_id), text_of(data, file_id) or "")
+        return FollowedDocument(TextDocument(derived, ContentId(content_id)), None, None)
     text = None if data is None else undamaged(data)
-    found = document_of_row(stored, updates.get(file_id, b""))
-    return FollowedDocument(found, ContentId(stored[1] or ""), text)
+    document = document_of_row(stored, updates.get(file_id, b""))
+    return FollowedDocument(document, ContentId(stored[1] or ""), text)
 
 
 def document_of_row(row: Row, updates: bytes) -> TextDocument | None:
@@ -256,8 +256,8 @@ async def delete_document_of(
     transaction: Transaction, workspace: int, file: int, content_ids: Collection[str]
 ) -> None:
     """Delete the document of a file, by its numbers, if it has the text of one of the contents."""
-    found = await transaction.fetch_one(_CONTENT_OF_DOCUMENT, workspace, file)
-    if found is not None and found[0] in content_ids:
+    row = await transaction.fetch_one(_CONTENT_OF_DOCUMENT, workspace, file)
+    if row is not None and row[0] in content_ids:
         await transaction.execute(_DELETE_UPDATES, workspace, file)
         await transaction.execute(_DELETE, workspace, file)
 
@@ -274,11 +274,11 @@ async def merge_updates(
         return
     row = await transaction.fetch_one(_DOCUMENT, workspace, file)
     updates = b"".join([bytes(row[1]) for row in rows])
-    found = None if row is None else document_of_row(row, updates)
+    document = None if row is None else document_of_row(row, updates)
     whole: StoredDocument | None = None
-    if found is not None:
+    if document is not None:
         with suppress(DocumentMalformed):
-            whole = merge(found.document, found.updates)
+            whole = merge(document.document, document.updates)
     await transaction.execute(_DELETE_UPDATES, workspace, file)
     if whole is None:
         # It is damaged: from now on, the document of the note is derived from its text.

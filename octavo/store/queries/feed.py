@@ -125,12 +125,12 @@ def all_heads(workspace_id: WorkspaceId, last: Cursor = START) -> Script[Heads |
     """
 
     async def read_heads(transaction: Transaction) -> Heads | None:
-        found = await marks.checked_cursor(workspace_id, last)(transaction)
-        if found is None:
+        checked = await marks.checked_cursor(workspace_id, last)(transaction)
+        if checked is None:
             return None
         # In the order of the table, which is faster than by the index.
         rows = await transaction.fetch_all(_ALL_HEADS, workspace_id)
-        return Heads(*found, revisions_of_rows(rows))
+        return Heads(*checked, revisions_of_rows(rows))
 
     return read_heads
 
@@ -146,9 +146,9 @@ def heads_after(workspace_id: WorkspaceId, cursor: Cursor) -> Script[Heads | Non
         rows = await transaction.fetch_all(_HEADS_AFTER, workspace_id, *cursor)
         if not rows:
             return None
-        found = rows[0][COUNT:]
+        last_columns = rows[0][COUNT:]
         heads = [] if rows[0][0] is None else revisions_of_rows(rows)
-        return Heads(marks.cursor_of_row(found), bool(found[2]), heads)
+        return Heads(marks.cursor_of_row(last_columns), bool(last_columns[2]), heads)
 
     return read_heads
 
@@ -180,10 +180,10 @@ async def read_cursor_since(
     Raises `CursorUnknown` if ``since`` has a mark, and the history of the workspace has none such.
     """
     last = START if since.mark is None else Cursor(since.position, since.mark)
-    found = await marks.checked_cursor(workspace_id, last)(transaction)
-    if found is None:
+    checked = await marks.checked_cursor(workspace_id, last)(transaction)
+    if checked is None:
         return None
-    cursor, known = found
+    cursor, known = checked
     if not known:
         raise marks.CursorUnknown(cursor)
     return cursor
@@ -259,17 +259,17 @@ def live_at(
     async def read_live(transaction: Transaction) -> tuple[list[StoredFile], FileId | None]:
         if await marks.cursor_of(workspace_id)(transaction) is None:
             raise changesets.WorkspaceGone
-        found = await transaction.fetch_all(_FILES_AFTER, workspace_id, position, after, limit + 1)
-        if not found:
+        listed = await transaction.fetch_all(_FILES_AFTER, workspace_id, position, after, limit + 1)
+        if not listed:
             return [], None
-        span = (workspace_id, position, found[0][0])
+        span = (workspace_id, position, listed[0][0])
         changed: dict[FileId, int] = {}
-        if any(row[1] is None for row in found):
-            rows = await transaction.fetch_all(_SIZES_SINCE, *span, found[-1][0])
+        if any(row[1] is None for row in listed):
+            rows = await transaction.fetch_all(_SIZES_SINCE, *span, listed[-1][0])
             changed = {row[0]: row[1] for row in rows}
-        sizes = [(row[0], changed.get(row[0], 0) if row[1] is None else row[1]) for row in found]
+        sizes = [(row[0], changed.get(row[0], 0) if row[1] is None else row[1]) for row in listed]
         end = page_end(sizes, limit, max_bytes)
-        last = found[-1][0] if end is None else end
+        last = listed[-1][0] if end is None else end
         rows = await transaction.fetch_all(_LIVE_UNCHANGED, *span, last)
         files = _stored(rows)
         if changed:

@@ -193,11 +193,11 @@ def whole_file(
         if row is None:
             return None
         stored = _stored(row)
-        found = await transaction.fetch_one(_DOCUMENT, workspace_id, file_id)
-        if found is None:
+        document = await transaction.fetch_one(_DOCUMENT, workspace_id, file_id)
+        if document is None:
             return _derived(stored, unread=not await _documents_read(transaction, workspace_id))
         updates = await updates_beside(transaction, workspace_id, (file_id,))
-        return _whole(stored, found, updates.get(file_id, b""), merge)
+        return _whole(stored, document, updates.get(file_id, b""), merge)
 
     return read_whole_file
 
@@ -341,12 +341,12 @@ def _derived(stored: StoredFile, *, behind: bool = False, unread: bool = False) 
 
 def _whole(stored: StoredFile, row: Row, updates: bytes, merge: MergeUpdates | None) -> WholeFile:
     """Return a file with its document, from its row and the updates beside it."""
-    found = None if row[2] is None else document_of_row(row, updates)
-    if found is not None and not found.updates:
-        return WholeFile(stored, found.document)
-    if found is not None and merge is not None:
+    document = None if row[2] is None else document_of_row(row, updates)
+    if document is not None and not document.updates:
+        return WholeFile(stored, document.document)
+    if document is not None and merge is not None:
         with suppress(DocumentMalformed):
-            return WholeFile(stored, merge(found.document, found.updates))
+            return WholeFile(stored, merge(document.document, document.updates))
     return _derived(stored, behind=True)
 
 
@@ -458,10 +458,10 @@ def recent(
     async def page_from(
         transaction: Transaction, begin: RecentPlace
     ) -> tuple[list[Revision], RecentPlace | None]:
-        found = await heads_from(transaction, begin, limit + 1)
-        page = found[:limit]
+        heads = await heads_from(transaction, begin, limit + 1)
+        page = heads[:limit]
         top = page[0].position if begin.begins_round and page else begin.top
-        if len(found) > limit:
+        if len(heads) > limit:
             last = page[-1]
             return page, RecentPlace(last.position, last.file_id, begin.floor, top)
         # A round of one page is as of one moment.

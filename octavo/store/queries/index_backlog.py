@@ -208,15 +208,17 @@ def next_step(
         for at, workspace_id in enumerate(workspace_ids):
             if files <= 0 or size <= 0:
                 return BacklogStep(index, parts, [*workspace_ids[at:]])
-            found = await _backlog(transaction, workspace_id, index, files, size)
-            if found is None:
+            backlog = await _backlog(transaction, workspace_id, index, files, size)
+            if backlog is None:
                 continue
-            live = await live_heads(transaction, workspace_id, [*found.files])
+            live = await live_heads(transaction, workspace_id, [*backlog.files])
             entries = await index.extract(transaction, workspace_id, live)
-            parts.append(WorkspaceStep(workspace_id, found.files, entries, found.begin, found.end))
-            if found.more:
+            parts.append(
+                WorkspaceStep(workspace_id, backlog.files, entries, backlog.begin, backlog.end)
+            )
+            if backlog.more:
                 return BacklogStep(index, parts, [*workspace_ids[at + 1 :], workspace_id])
-            files, size = files - len(found.files), size - found.size
+            files, size = files - len(backlog.files), size - backlog.size
         return BacklogStep(index, parts, [])
 
     return read_step
@@ -243,8 +245,8 @@ async def _store(
 ) -> bool | None:
     """Return whether all of ``part`` is indexed; None when it was overtaken."""
     workspace_id = part.workspace_id
-    found = await _cursor(transaction, workspace_id, index)
-    if found is None or found[1] != part.begin:
+    cursor = await _cursor(transaction, workspace_id, index)
+    if cursor is None or cursor[1] != part.begin:
         return None
     # Before the entries: a transaction of another process that stores the same step conflicts here
     # and is repeated; inserting the same entries would be an error.
@@ -266,10 +268,10 @@ async def unindexed_files(
     max_bytes: int,
 ) -> list[FileId] | None:
     """Return the files that changed since ``index`` was updated; None when these are too many."""
-    found = await _backlog(transaction, workspace_id, index, max_files, max_bytes)
-    if found is None:
+    backlog = await _backlog(transaction, workspace_id, index, max_files, max_bytes)
+    if backlog is None:
         return []
-    return None if found.more or found.size > max_bytes else [*found.files]
+    return None if backlog.more or backlog.size > max_bytes else [*backlog.files]
 
 
 async def live_heads(
@@ -298,10 +300,10 @@ async def _backlog(
     max_bytes: int,
 ) -> _Backlog | None:
     """Return the next files to index, within limits; None when nothing is left."""
-    found = await _cursor(transaction, workspace_id, index)
-    if found is None:
+    cursor = await _cursor(transaction, workspace_id, index)
+    if cursor is None:
         return None
-    position, begin = found
+    position, begin = cursor
     rows = await transaction.fetch_all(_NEXT, workspace_id, *begin, max_files + 1)
     end = page_end([(BacklogCursor(*row[:2]), row[3]) for row in rows], max_files, max_bytes)
     taken = [row for row in rows if end is None or (row[0], row[1]) <= end]

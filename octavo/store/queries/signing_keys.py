@@ -42,9 +42,9 @@ def newest_key(
     """
 
     async def renew_key(transaction: Transaction) -> list[SigningKey]:
-        found = await _keys(transaction, purpose)
-        if not found or found[0].created_at < renewed_before:
-            number = found[0].number + 1 if found else 1
+        keys = await _keys(transaction, purpose)
+        if not keys or keys[0].created_at < renewed_before:
+            number = keys[0].number + 1 if keys else 1
             await transaction.execute(
                 "INSERT INTO signing_keys (purpose, number, secret, created_at)"
                 " VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
@@ -59,8 +59,8 @@ def newest_key(
                 number,
                 kept_since,
             )
-            found = await _keys(transaction, purpose)
-        return found
+            keys = await _keys(transaction, purpose)
+        return keys
 
     return renew_key
 

@@ -77,9 +77,9 @@ class MemoryDatabases:
 
 def _tables(connection: sqlite3.Connection) -> list[str]:
     """Return the tables with content of their own, each before those that it refers to."""
-    found = connection.execute("SELECT name FROM pragma_table_list WHERE type = 'table'")
+    rows = connection.execute("SELECT name FROM pragma_table_list WHERE type = 'table'")
     # The statistics are part of the schema.
-    names = {row[0] for row in found} - {"sqlite_schema", "sqlite_temp_schema", "sqlite_stat1"}
+    names = {row[0] for row in rows} - {"sqlite_schema", "sqlite_temp_schema", "sqlite_stat1"}
     references = {
         name: {row[2] for row in connection.execute(f"PRAGMA foreign_key_list({name})")} - {name}
         for name in sorted(names)

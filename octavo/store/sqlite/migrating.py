@@ -102,8 +102,8 @@ def _apply_next(connection: sqlite3.Connection, known: Sequence[Migration]) -> b
 def applied_version(connection: sqlite3.Connection) -> int:
     """Return the version of the schema in a database that has been migrated."""
     try:
-        found = connection.execute(NEWEST).fetchone()
+        row = connection.execute(NEWEST).fetchone()
     except sqlite3.Error as error:
         raise failure(error, reading=True) from error
-    version: int = found[0]
+    version: int = row[0]
     return version

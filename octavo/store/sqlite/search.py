@@ -171,13 +171,13 @@ def match_long(workspace_id: str, matching: Matching) -> tuple[str, tuple[Value,
         phrases = [f"{{name}} : ({' AND '.join(phrases)})"]
     below = matching.below or (None, None)
     arguments: list[Value] = [workspace_id, None, matching.limit, *below]
-    found = []
+    matches = []
     for phrase in phrases:
         arguments.append(phrase)
-        found.append(_FOUND.format(phrase=f"${len(arguments)}"))
+        matches.append(_FOUND.format(phrase=f"${len(arguments)}"))
     heads, values = head_conditions(matching.heads, len(arguments))
     sql = _MATCH_LONG.format(
-        found=" INTERSECT ".join(found), below=_BELOW if matching.below else "", heads=heads
+        found=" INTERSECT ".join(matches), below=_BELOW if matching.below else "", heads=heads
     )
     return sql, (*arguments, *values)
 

@@ -145,9 +145,9 @@ def _make_ready(path: Path, check: bool, migrating: bool) -> None:
     require_sqlite()
     with _opened(path) as connection:
         if check:
-            found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-            if found != "ok":
-                raise _damaged(path, " ".join(found.split()))
+            result = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if result != "ok":
+                raise _damaged(path, " ".join(result.split()))
         if migrating:
             migrate(connection, shipped())
         elif lacks_some(connection, shipped()):

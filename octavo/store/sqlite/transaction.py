@@ -57,13 +57,13 @@ class Statement:
         cast: set[int] = set()
         numbers = {0}
 
-        def replaced(found: re.Match[str]) -> str:
-            if not found["number"]:
-                return found[0]
-            numbers.add(int(found["number"]))
-            if found["cast"]:
-                cast.add(int(found["number"]) - 1)
-            return f"?{found['number']}"
+        def replaced(token: re.Match[str]) -> str:
+            if not token["number"]:
+                return token[0]
+            numbers.add(int(token["number"]))
+            if token["cast"]:
+                cast.add(int(token["number"]) - 1)
+            return f"?{token['number']}"
 
         self.sql = _TOKEN.sub(replaced, sql)
         self.parameters = max(numbers)
@@ -279,13 +279,13 @@ class SqliteTransaction:
     async def match_words(self, workspace_id: str, matching: Matching) -> Sequence[MatchedNote]:
         """Return the live notes that match, those first that were indexed last."""
         sql, arguments = search.match(workspace_id, matching)
-        found = await self.fetch_all(sql, *arguments)
+        rows = await self.fetch_all(sql, *arguments)
         # A query takes as long without any.
         if await self.fetch_one(search.HAS_LONG, workspace_id) is not None:
             sql, arguments = search.match_long(workspace_id, matching)
             long = await self.fetch_all(sql, *arguments)
-            found = sorted((*found, *long), key=itemgetter(-1), reverse=True)
-        return [MatchedNote._make(row[:-1]) for row in found[: matching.limit]]
+            rows = sorted((*rows, *long), key=itemgetter(-1), reverse=True)
+        return [MatchedNote._make(row[:-1]) for row in rows[: matching.limit]]
 
     def _refuse(self) -> NoReturn:
         raise copy(self.failure or _OVER)
