@@ -180,7 +180,7 @@ def make_folders(folder: Path) -> list[Path]:
 
     Raises OSError.
     """
-    missing = [*takewhile(lambda path: not path.is_dir(), (folder, *folder.parents))][::-1]
+    missing = [*takewhile(lambda path: not path.exists(), (folder, *folder.parents))][::-1]
     for path in missing:
         path.mkdir(mode=0o700, exist_ok=True)
         sync(path.parent)
