@@ -230,7 +230,7 @@ async def test_refusals_of_a_removed_account_are_recorded_without_their_client(
     made = await identity.account()
     with pytest.raises(InvalidCredentials):
         await identity.signing_in.sign_in(ANN, "a guess", "", CLIENT)
-    await identity.removal.remove_own(made.account.account_id, PASSWORD, client=CLIENT)
+    await identity.remove_own(made.account.account_id, PASSWORD, client=CLIENT)
     await identity.audit.refused.flush()
     removed, refused = (await stored(identity))[-2:]
     assert (removed.kind, removed.client) == ("account_removed", None)

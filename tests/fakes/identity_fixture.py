@@ -189,10 +189,7 @@ class IdentityFixture:
         self.removals: list[float] = []
         self.administration = Administration(store, audit=self.audit, now=sources.now)
         self.removal = AccountRemoval(
-            store,
-            self.passwords,
-            self.attempts,
-            audit=self.audit,
+            self.audit,
             now=sources.now,
             gone=self.gone.append,
             removed=lambda: self.removals.append(sources.now()),
@@ -257,6 +254,13 @@ class IdentityFixture:
             "192.0.2.7",
             accepted=self.legal.versions if self.legal.due_from(None) else None,
         )
+
+    async def remove_own(self, account_id: AccountId, password: str, *, client: str | None) -> None:
+        """Remove an account as the operation does."""
+        proof = await self.own_password.prove(
+            account_id, password, "removeOwnAccount", client=client
+        )
+        await self.removal.remove_own(account_id, proof.encoded)
 
     async def set_state(self, account_id: AccountId, state: State) -> None:
         await self.execute("UPDATE accounts SET state = $2 WHERE id = $1::uuid", account_id, state)

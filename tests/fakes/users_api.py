@@ -101,6 +101,7 @@ class UsersApi:
             ),
             AccountOperations(
                 identity.own_account,
+                identity.own_password,
                 identity.removal,
                 identity.devices,
                 identity.own_consent,

@@ -135,10 +135,7 @@ class AccessProcess(BareProcess):
             new_token=sources.new_entropy,
         )
         self.removal = AccountRemoval(
-            self.store,
-            identity.passwords,
-            identity.attempts,
-            audit=identity.audit,
+            identity.audit,
             now=sources.now,
             gone=self.gone,
             removed=lambda: None,

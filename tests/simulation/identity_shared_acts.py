@@ -157,7 +157,7 @@ async def remove_own(town: Town, person: Person, random: Random) -> None:
     account_id, held = ready(person), [*person.credentials]
 
     async def act(process: IdentityProcess, client: str) -> bool:
-        await process.identity.removal.remove_own(account_id, person.passwords[-1], client=client)
+        await process.identity.remove_own(account_id, person.passwords[-1], client=client)
         return True
 
     mark = f"{account_id} itself"

@@ -281,40 +281,36 @@ class Credentials:
         if found is None or not found.account.open:
             return None
         key = found.key
-        return CachedCaller(
-            replace(self._caller_for(found.account), key_id=key.key_id, limits=key.limits),
-            expires_at=math.inf if key.expires_at is None else key.expires_at / 1000,
-            active_at=-math.inf if key.used_at is None else key.used_at / 1000,
-            until=self._elapsed() + self._fresh,
-        )
+        caller = replace(self._caller_for(found.account), key_id=key.key_id, limits=key.limits)
+        return self._entry(caller, key.expires_at, key.used_at)
 
     async def _look_up_token(self, digest: bytes) -> CachedCaller | None:
         found = await self._store.read(oauth_grants.token_of(digest, "access"))
         if found is None or not found.account.open:
             return None
         grant = found.grant
-        limits = replace(grant.limits, scopes=found.scopes)
-        return CachedCaller(
-            replace(
-                self._caller_for(found.account),
-                limits=limits,
-                grant_id=grant.grant_id,
-                program=grant.program,
-            ),
-            expires_at=found.expires_at / 1000,
-            active_at=-math.inf if grant.used_at is None else grant.used_at / 1000,
-            until=self._elapsed() + self._fresh,
+        caller = replace(
+            self._caller_for(found.account),
+            limits=replace(grant.limits, scopes=found.scopes),
+            grant_id=grant.grant_id,
+            program=grant.program,
         )
+        return self._entry(caller, found.expires_at, grant.used_at)
 
     async def _look_up_session(self, digest: bytes) -> CachedCaller | None:
         found = await self._stored_sessions.find(digest)
         if found is None or not found.account.open:
             return None
         session = found.session
+        caller = replace(self._caller_for(found.account), session_id=session.session_id)
+        return self._entry(caller, self._life.expires_at(session), session.active_at)
+
+    def _entry(self, caller: Caller, expires_at: int | None, active_at: int | None) -> CachedCaller:
+        """Return the entry of a caller; times are in milliseconds, None for never."""
         return CachedCaller(
-            replace(self._caller_for(found.account), session_id=session.session_id),
-            expires_at=self._life.expires_at(session) / 1000,
-            active_at=session.active_at / 1000,
+            caller,
+            expires_at=math.inf if expires_at is None else expires_at / 1000,
+            active_at=-math.inf if active_at is None else active_at / 1000,
             until=self._elapsed() + self._fresh,
         )
 

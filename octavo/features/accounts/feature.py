@@ -125,15 +125,7 @@ def accounts_feature(
         random=jitter,
         mail_added=mail.delivery.wake,
     )
-    removes = AccountRemoval(
-        store,
-        passwords,
-        attempts,
-        audit=audit,
-        now=now,
-        gone=kernel.after.deleted,
-        removed=kernel.after.erased,
-    )
+    removes = AccountRemoval(audit, now=now, gone=kernel.after.deleted, removed=kernel.after.erased)
     portal_addresses = {each.name: each.address for each in settings.portal}
     portal = Portal(store, portal_addresses, now=now, new_token=new_entropy)
     own_consent = OwnConsent(legal.documents, audit=audit, now=now)
@@ -153,7 +145,13 @@ def accounts_feature(
             ),
             PasswordResetOperations(password_reset, origin=origin),
             AccountOperations(
-                OwnAccount(store, now=now), removes, devices, own_consent, portal, legal.documents
+                OwnAccount(store, now=now),
+                own_password,
+                removes,
+                devices,
+                own_consent,
+                portal,
+                legal.documents,
             ),
             SessionOperations(OwnSessions(store, audit=audit, now=now, life=life), life=life),
             KeyOperations(own_keys, now=now),

@@ -12,7 +12,7 @@ from octavo.access.ports import Clock, NewId, milliseconds
 from octavo.features.accounts.passwords import Passwords
 from octavo.features.accounts.rules.refusal import InvalidCredentials
 from octavo.features.accounts.sql import accounts, password_resets, sessions
-from octavo.features.accounts.sql.accounts import AccountDetails
+from octavo.features.accounts.sql.accounts import AccountDetails, StoredPassword
 from octavo.features.legal.rules import LegalDocuments
 from octavo.features.mail import sql as outbox
 from octavo.features.mail.rules import queued
@@ -107,7 +107,7 @@ class OwnConsent:
 
 @define(eq=False)
 class OwnPassword:
-    """Changes the password of an account.
+    """Verifies and changes the password of an account.
 
     Args:
         store: the store of accounts.
@@ -127,6 +127,26 @@ class OwnPassword:
     _new_id: NewId
     _mail_added: Callable[[], None]
 
+    async def prove(
+        self, account_id: AccountId, password: str, operation: str, *, client: str | None
+    ) -> StoredPassword:
+        """Return the account and its password, which must be ``password``.
+
+        ``operation`` is the id of the operation that requires it, ``client`` the address of the
+        caller; a refusal is recorded with both. Raises `InvalidCredentials`, `AccountGone`,
+        `TooManyAttempts` and `StoreUnavailable`.
+        """
+        stored = await self._store.read(accounts.password_of(account_id))
+        if stored is None or not stored.account.open:
+            raise AccountGone
+        self._passwords.require_room()
+        self._attempts.admit_account("password", account_id)
+        if not await self._passwords.verify(password, stored.encoded):
+            code = InvalidCredentials.code
+            self._audit.refused.note(code, operation, subject=account_id, client=client)
+            raise InvalidCredentials
+        return stored
+
     async def change(
         self,
         account_id: AccountId,
@@ -144,16 +164,7 @@ class OwnPassword:
         `InvalidCredentials` when ``current`` is not the password, `AccountGone`, `TooManyAttempts`
         and `StoreUnavailable`. If cancelled, the password may have changed.
         """
-        stored = await self._store.read(accounts.password_of(account_id))
-        if stored is None or not stored.account.open:
-            raise AccountGone
-        self._passwords.require_room()
-        self._attempts.admit_account("password", account_id)
-        if not await self._passwords.verify(current, stored.encoded):
-            self._audit.refused.note(
-                InvalidCredentials.code, "changePassword", subject=account_id, client=client
-            )
-            raise InvalidCredentials
+        stored = await self.prove(account_id, current, "changePassword", client=client)
         encoded = await self._passwords.hash(new)
         now = milliseconds(self._now())
         replace_it = accounts.replace_password(

@@ -38,30 +38,18 @@ KNOWN_OF_ONE = 2
 """Maximum number of known callers of one account at a time: one account can't fill the queue."""
 
 
-def hash_workers() -> WorkerPool:
-    """Return the processes that hash passwords: one per four processors, as a hash has four lanes.
+def hash_workers(size: int | None = None, *, ahead: bool = True) -> WorkerPool:
+    """Return ``size`` processes that hash passwords, each with the memory of a hash.
 
-    Each has the memory of a hash.
+    None stands for one per four processors, as a hash has four lanes. With ``ahead``, they are
+    started before they are needed.
     """
-    size = max(1, _processors() // Argon2().lanes)
-    return _workers(size, ahead=True)
-
-
-def link_hash_workers() -> WorkerPool:
-    """Return the process that verifies passwords of published links.
-
-    It is one of its own: readers can't delay people who sign in.
-    """
-    return _workers(1)
-
-
-def _workers(size: int, *, ahead: bool = False) -> WorkerPool:
-    # Each lane of a hash is a thread.
     return WorkerPool(
-        size,
+        size or max(1, _processors() // Argon2().lanes),
         seconds=HASH_SECONDS,
         preloaded=[argon2id.__name__],
         max_memory=MAX_MEMORY,
+        # Each lane of a hash is a thread.
         threads=True,
         ahead=ahead,
     )

@@ -6,16 +6,13 @@ import trio
 from attrs import define
 from octavo_rules.identity import AccountId, WorkspaceId
 
-from octavo.access.attempts import Attempts
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, milliseconds
-from octavo.features.accounts.passwords import Passwords
-from octavo.features.accounts.rules.refusal import InvalidCredentials
-from octavo.features.accounts.sql import account_removal, accounts
+from octavo.features.accounts.sql import account_removal
 from octavo.features.accounts.sql.account_removal import Removal
 from octavo.model.access.account import AccountGone, AccountMissing
 from octavo.model.access.audit import Actor, AuditEntry, account_of
-from octavo.store import Script, Store
+from octavo.store import Script
 
 
 @define(eq=False)
@@ -23,19 +20,13 @@ class AccountRemoval:
     """Removes accounts with everything that is their own.
 
     Args:
-        store: the store of accounts.
-        passwords: verifies the password of an account that removes itself.
-        attempts: counts its attempts, on the route ``password``.
-        audit: records removals and refusals.
+        audit: records removals, and writes them.
         now: the clock.
         gone: called with each workspace that was deleted; must not block.
         removed: called after each removal, also after one that failed and may have been committed:
             there is data to erase; must not block.
     """
 
-    _store: Store
-    _passwords: Passwords
-    _attempts: Attempts
     _audit: Audit
     _now: Clock
     _gone: Callable[[WorkspaceId], None]
@@ -62,25 +53,14 @@ class AccountRemoval:
         script = account_removal.remove(account_id, tombstone=now)
         await self._remove(script, account_id, "operator", client)
 
-    async def remove_own(self, account_id: AccountId, password: str, *, client: str | None) -> None:
-        """Remove an account on its own behalf, proven by its password.
+    async def remove_own(self, account_id: AccountId, verified: str) -> None:
+        """Remove an account on its own behalf; ``verified`` is its password (encoded), proven.
 
-        ``client`` is its address, which is recorded of a refusal only. Raises `InvalidCredentials`,
-        `AccountGone`, `LastAdministrator`, `TooManyAttempts` and `StoreUnavailable`. If cancelled,
-        it may have been removed.
+        Raises `AccountGone`, `LastAdministrator` and `StoreUnavailable`. If cancelled, it may have
+        been removed.
         """
-        stored = await self._store.read(accounts.password_of(account_id))
-        if stored is None or not stored.account.open:
-            raise AccountGone
-        self._passwords.require_room()
-        self._attempts.admit_account("password", account_id)
-        if not await self._passwords.verify(password, stored.encoded):
-            self._audit.refused.note(
-                InvalidCredentials.code, "removeOwnAccount", subject=account_id, client=client
-            )
-            raise InvalidCredentials
         try:
-            script = account_removal.remove(account_id, verified=stored.encoded)
+            script = account_removal.remove(account_id, verified=verified)
             await self._remove(script, account_id, account_id, None)
         except AccountMissing:
             raise AccountGone from None

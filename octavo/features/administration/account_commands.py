@@ -10,10 +10,8 @@ from uuid import UUID
 from octavo_rules.identity import AccountId
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
-from octavo.access.attempts import Attempts
 from octavo.access.audit import Audit, command_audit
-from octavo.access.entropy import jitter, new_entropy, now
-from octavo.features.accounts.passwords import Passwords, hash_workers
+from octavo.access.entropy import jitter, now
 from octavo.features.accounts.removal import AccountRemoval
 from octavo.features.accounts.rules.decisions import LONGEST_REASON, DecisionsChange
 from octavo.features.accounts.rules.refusal import LastAdministrator
@@ -231,16 +229,7 @@ async def run_beside(
             store = engine.store
             audit = command_audit(store)
             administration = Administration(store, audit=audit, now=now)
-            removal = AccountRemoval(
-                store,
-                # Not used: no command verifies a password.
-                Passwords(new_entropy=new_entropy, run=hash_workers().run),
-                Attempts(),
-                audit=audit,
-                now=now,
-                gone=lambda _: None,
-                removed=lambda: None,
-            )
+            removal = AccountRemoval(audit, now=now, gone=lambda _: None, removed=lambda: None)
             return await AccountCommands(administration, removal, audit).run(command)
     except StoreError as error:
         raise AccountCommandFailed(str(error)) from None

@@ -10,8 +10,8 @@ from octavo.features.accounts.rules.decisions import DecisionsChange
 from octavo.features.accounts.sql import accounts
 from octavo.features.accounts.sql.accounts import AccountSummary
 from octavo.model.access.account import AccountMissing, Address
-from octavo.model.access.audit import Actor, AuditEntry, AuditKind, account_of
-from octavo.model.usage import Month, month_of
+from octavo.model.access.audit import Actor, AuditEntry, AuditKind, Detail, account_of
+from octavo.model.usage import Month, MonthlyLimit, StorageLimit, month_of
 from octavo.store import Store
 
 
@@ -69,35 +69,32 @@ class Administration:
     def _entries(
         self, account_id: AccountId, change: DecisionsChange, actor: Actor, client: str | None
     ) -> Sequence[AuditEntry]:
-        made: dict[AuditKind, dict[str, str | int | bool | None]] = {}
-        decided: dict[str, str | int | bool | None] = {}
-        if change.role is not None:
-            decided["role"] = change.role
-        if change.state is not None:
-            decided["state"] = change.state
-        if change.storage is not None:
-            decided["storageBytes"] = change.storage.maximum
+        made: dict[AuditKind, Detail] = {}
+        decided = _detail(role=change.role, state=change.state, storageBytes=change.storage)
         if decided:
             made["account_changed"] = decided
         if change.controls is not None:
-            controlled: dict[str, str | int | bool | None] = {
-                "revision": change.controls.revision + 1
-            }
-            if change.controls.locked is not None:
-                controlled["locked"] = change.controls.locked
-            if change.controls.storage is not None:
-                controlled["storageBytes"] = change.controls.storage.maximum
-            if change.controls.download_size is not None:
-                controlled["downloadBytesPerMonth"] = change.controls.download_size.maximum
-            if change.controls.download_objects is not None:
-                controlled["downloadObjectsPerMonth"] = change.controls.download_objects.maximum
-            if change.controls.publishing is not None:
-                controlled["publishing"] = change.controls.publishing
-            made["controls_changed"] = controlled
+            made["controls_changed"] = _detail(
+                revision=change.controls.revision + 1,
+                locked=change.controls.locked,
+                storageBytes=change.controls.storage,
+                downloadBytesPerMonth=change.controls.download_size,
+                downloadObjectsPerMonth=change.controls.download_objects,
+                publishing=change.controls.publishing,
+            )
         return [
             self._audit.entry(kind, actor=actor, subject=account_id, client=client, detail=detail)
             for kind, detail in made.items()
         ]
+
+
+def _detail(**decided: str | int | StorageLimit | MonthlyLimit | None) -> Detail:
+    """Return the members that are not None; a limit becomes its maximum."""
+    return {
+        name: value.maximum if isinstance(value, StorageLimit | MonthlyLimit) else value
+        for name, value in decided.items()
+        if value is not None
+    }
 
 
 def _present(summary: AccountSummary | None) -> AccountSummary:

@@ -8,8 +8,8 @@ connection of its own: an installation sends few, and a connection that was kept
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from email.message import EmailMessage
 
 import aiosmtplib
@@ -172,28 +172,21 @@ class _Exchange:
         """Run one command. Raises `_Failed`."""
         self.stage = stage
         try:
-            with _failures(stage):
-                await command()
+            await command()
+        except aiosmtplib.SMTPResponseException as error:
+            permanent = (
+                stage in ("sender", "recipient", "content")
+                and 500 <= error.code <= 599
+                and error.code not in _OF_THE_CONNECTION
+            )
+            raise _Failed(
+                SendFailure(stage, permanent, error.code, f"{error.code} {_line(error.message)}")
+            ) from error
+        except (aiosmtplib.SMTPException, OSError, ValueError) as error:
+            raise _Failed(_without_reply(stage, error)) from error
         finally:
             # The client forgets it when it closes the connection.
             self.transport = self.client.transport or self.transport
-
-
-@contextmanager
-def _failures(stage: Stage) -> Iterator[None]:
-    try:
-        yield
-    except aiosmtplib.SMTPResponseException as error:
-        permanent = (
-            stage in ("sender", "recipient", "content")
-            and 500 <= error.code <= 599
-            and error.code not in _OF_THE_CONNECTION
-        )
-        raise _Failed(
-            SendFailure(stage, permanent, error.code, f"{error.code} {_line(error.message)}")
-        ) from error
-    except (aiosmtplib.SMTPException, OSError, ValueError) as error:
-        raise _Failed(_without_reply(stage, error)) from error
 
 
 def _without_reply(stage: Stage, error: Exception) -> SendFailure:

@@ -14,7 +14,7 @@ from octavo.features.members.api.workspaces import WorkspaceOperations
 from octavo.features.members.invitations import Invitations
 from octavo.features.members.members import Members
 from octavo.features.members.registration import Registration
-from octavo.features.members.rules import Prerequisites, RegistrationPolicy
+from octavo.features.members.rules import Prerequisites
 from octavo.features.members.settings import MembersSettings
 from octavo.features.members.sql import invitations
 from octavo.http.pages.menus import WORKSPACE, MenuEntry, members_with, signed_in
@@ -61,7 +61,7 @@ def members_feature(
     """Return the feature; nothing runs yet."""
     store, audit, access = kernel.store, kernel.audit, kernel.access
     prerequisites = Prerequisites(
-        _policy(settings),
+        settings.registration_policy,
         mail_transport=bool(settings.smtp_host),
         legal_documents=legal.documents.complete,
     )
@@ -110,11 +110,3 @@ def members_feature(
         InvitationOperations(invited, access, now=now, public_url=origin),
     ]
     return Membership(Parts(operations=operations, pages=pages), prerequisites)
-
-
-def _policy(settings: MembersSettings) -> RegistrationPolicy | None:
-    match settings.registration_policy:
-        case "invitation" | "open" as policy:
-            return policy
-        case _:
-            return None

@@ -8,7 +8,7 @@ from octavo.access.attempts import RATES, Attempts
 from octavo.access.entropy import new_entropy, new_id, now
 from octavo.actors.jobs.housekeeping import removal
 from octavo.features.accounts.feature import Accounts
-from octavo.features.accounts.passwords import Passwords, link_hash_workers
+from octavo.features.accounts.passwords import Passwords, hash_workers
 from octavo.features.images.feature import Images
 from octavo.features.legal.feature import Legal
 from octavo.features.mail.feature import Mail
@@ -77,7 +77,8 @@ def publishing_feature(
     """Return the feature; nothing runs yet."""
     store, audit = kernel.store, kernel.audit
     sites = WorkspaceMaps(store)
-    workers, hashers = render_workers(), link_hash_workers()
+    # Readers can't delay people who sign in: their passwords have a process of their own.
+    workers, hashers = render_workers(), hash_workers(1, ahead=False)
     renderings = Renderings(store, workers.run, now=now, most_bytes=settings.rendered_notes_size)
     readers_pages = LazyValue(partial(_pages, settings.public_url, legal))
     links = PublishedLinks(

@@ -1,7 +1,7 @@
 """The signing keys of the installation: of reading tickets, and of the addresses of reports."""
 
 import hmac
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import urlsafe_b64encode
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -9,6 +9,7 @@ import trio
 
 from octavo.access.ports import Clock, NewEntropy, milliseconds
 from octavo.features.publishing.rules import TOKEN_BYTES, PublishedLink, ReportId
+from octavo.model.access.token import decoded_token
 from octavo.store import Store
 from octavo.store.queries.signing_keys import SigningKey, keys_of, newest_key, only_secret
 
@@ -43,7 +44,7 @@ def sign_ticket(link: PublishedLink, key: int, secret: bytes, ends_at: int) -> s
 
 def read_ticket(ticket: str) -> TicketClaims | None:
     """Return what a ticket says, unproven; None for anything that is no ticket."""
-    data = _decoded(ticket)
+    data = decoded_token(ticket, _LENGTH)
     if data is None:
         return None
     end = _NUMBER + _TIME
@@ -52,22 +53,11 @@ def read_ticket(ticket: str) -> TicketClaims | None:
 
 def verify_ticket(ticket: str, link: PublishedLink, secret: bytes, now: float) -> bool:
     """Return whether ``secret`` signed a ticket of this link that is valid at ``now`` (s)."""
-    data, claims = _decoded(ticket), read_ticket(ticket)
+    data, claims = decoded_token(ticket, _LENGTH), read_ticket(ticket)
     if data is None or claims is None or now >= claims.ends_at:
         return False
     head = data[: _NUMBER + _TIME]
     return hmac.compare_digest(data[_NUMBER + _TIME :], _mac(link, head, secret))
-
-
-def _decoded(ticket: str) -> bytes | None:
-    if len(ticket) != _LENGTH or not ticket.isascii():
-        return None
-    try:
-        data = urlsafe_b64decode(ticket)
-    except ValueError:
-        return None
-    # The decoder ignores foreign characters; a ticket has one spelling.
-    return data if urlsafe_b64encode(data).decode() == ticket else None
 
 
 def _mac(link: PublishedLink, head: bytes, secret: bytes) -> bytes:

@@ -5,7 +5,7 @@ hash is unnecessary, and a look-up by digest reveals nothing through timing.
 """
 
 import re
-from base64 import urlsafe_b64encode
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from hashlib import sha256
 from zlib import crc32
 
@@ -35,6 +35,18 @@ def opaque_token(entropy: bytes) -> str:
     if len(entropy) != ENTROPY:
         raise ValueError(f"a token takes {ENTROPY} random bytes, not {len(entropy)}")
     return urlsafe_b64encode(entropy).rstrip(b"=").decode()
+
+
+def decoded_token(token: str, length: int) -> bytes | None:
+    """Return the bytes of a token of ``length`` characters in base64url; None for anything else."""
+    if len(token) != length or not token.isascii():
+        return None
+    try:
+        data = urlsafe_b64decode(token)
+    except ValueError:
+        return None
+    # The decoder ignores foreign characters; a token has one spelling.
+    return data if urlsafe_b64encode(data).decode() == token else None
 
 
 def is_opaque_token(token: bytes) -> bool:

@@ -14,7 +14,7 @@ from argon2 import PasswordHasher, extract_parameters
 from octavo_rules.identity import AccountId
 
 from octavo.features.accounts.argon2id import Argon2, dummy_hash
-from octavo.features.accounts.passwords import Passwords, hash_workers, link_hash_workers
+from octavo.features.accounts.passwords import Passwords, hash_workers
 from octavo.model.access.account import TooManyAttempts
 from octavo.workers import WorkerFailed, WorkerPool
 from tests.fakes.identity_fixture import (
@@ -331,7 +331,7 @@ async def test_hashes_of_worker_processes_are_verified_by_them() -> None:
 
 async def test_passwords_of_links_have_a_process_of_their_own() -> None:
     entropy = PredictableSources().new_entropy
-    workers, hashers = hash_workers(), link_hash_workers()
+    workers, hashers = hash_workers(), hash_workers(1, ahead=False)
     assert hashers.size == 1
     of_links = Passwords(new_entropy=entropy, cost=CHEAP, run=hashers.run, at_once=1, waiting=0)
     of_people = Passwords(new_entropy=entropy, cost=CHEAP, run=workers.run)

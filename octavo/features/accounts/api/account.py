@@ -8,7 +8,7 @@ from pydantic import Field
 from pydantic_core import MISSING
 
 from octavo.features.accounts.api.authentication import device_cookie, device_tokens
-from octavo.features.accounts.own_account import OwnAccount, OwnConsent
+from octavo.features.accounts.own_account import OwnAccount, OwnConsent, OwnPassword
 from octavo.features.accounts.portal import Portal
 from octavo.features.accounts.removal import AccountRemoval
 from octavo.features.accounts.rules.decisions import Controls
@@ -112,6 +112,7 @@ class AccountOperations:
 
     Args:
         own: the use case that reads and changes it.
+        own_password: the use case that verifies its password.
         removal: the use case that removes it.
         devices: forgets the account in the browser that removes it.
         own_consent: the use case that records its consent.
@@ -120,6 +121,7 @@ class AccountOperations:
     """
 
     _own: OwnAccount
+    _own_password: OwnPassword
     _removal: AccountRemoval
     _devices: KnownDevices
     _own_consent: OwnConsent
@@ -243,7 +245,10 @@ class AccountOperations:
         # Read first: a failure after the removal would hide that the account was removed.
         own = await self._own.read(account_id)
         others = await self._devices.forget(device_tokens(call.headers), own.account.address)
-        await self._removal.remove_own(account_id, body.password, client=call.client)
+        proof = await self._own_password.prove(
+            account_id, body.password, "removeOwnAccount", client=call.client
+        )
+        await self._removal.remove_own(account_id, proof.encoded)
         return contract.Reply(contract.REMOVED, (cleared_cookie(), device_cookie(others)))
 
 

@@ -12,13 +12,14 @@ account or a change of its password, the token is worthless.
 """
 
 import hmac
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from octavo_rules.identity import AccountId
 
 from octavo.model.access.account import Address
+from octavo.model.access.token import decoded_token
 
 DEVICE_BYTES = 16
 DEVICE_TOKEN_SECONDS = 400 * 86_400
@@ -105,20 +106,9 @@ def without_address(tokens: str, address: Address, secret: bytes) -> str:
 
 def _readable(tokens: str) -> Iterator[tuple[str, bytes]]:
     for token in tokens.split(".", _MOST)[:_MOST]:
-        data = _decoded(token)
+        data = decoded_token(token, _LENGTH)
         if data is not None:
             yield token, data
-
-
-def _decoded(token: str) -> bytes | None:
-    if len(token) != _LENGTH or not token.isascii():
-        return None
-    try:
-        data = urlsafe_b64decode(token)
-    except ValueError:
-        return None
-    # The decoder ignores foreign characters; a token has one spelling.
-    return data if urlsafe_b64encode(data).decode() == token else None
 
 
 def _is_for(data: bytes, address: Address, secret: bytes) -> bool:

@@ -103,7 +103,7 @@ async def test_token_ends_with_its_password_and_its_account(users: UsersApi, by:
         case "state":
             await identity.set_state(account_id, "disabled")
         case _:
-            await identity.removal.remove_own(account_id, PASSWORD, client=None)
+            await identity.remove_own(account_id, PASSWORD, client=None)
     if by == "another account":
         await users.account()
     for _ in range(10):
