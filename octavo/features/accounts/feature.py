@@ -126,7 +126,7 @@ def accounts_feature(
         mail_added=mail.delivery.wake,
     )
     removes = AccountRemoval(audit, now=now, gone=kernel.after.deleted, removed=kernel.after.erased)
-    portal_addresses = {each.name: each.address for each in settings.portal}
+    portal_addresses = {page.name: page.address for page in settings.portal}
     portal = Portal(store, portal_addresses, now=now, new_token=new_entropy)
     own_consent = OwnConsent(legal.documents, audit=audit, now=now)
     own_keys = OwnKeys(

@@ -132,7 +132,7 @@ class OwnKeys:
             # If a membership ends later, the access of the key ends with it.
             script = workspaces.chosen_of(account_id, sorted(limits.workspaces))
             found = await self._store.read(script)
-            unknown = limits.workspaces - {each.workspace_id for each in found}
+            unknown = limits.workspaces - {workspace.workspace_id for workspace in found}
             if unknown:
                 raise NotAMember(unknown)
         self._attempts.admit_account(GRANTS, account_id)

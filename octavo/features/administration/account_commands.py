@@ -169,7 +169,7 @@ class AccountCommands:
         if after is None:
             await self._record("list", None)
         found = await self._administration.list(AccountId(after or ""), PAGE + 1)
-        accounts = tuple(_record(each) for each in found[:PAGE])
+        accounts = tuple(_record(summary) for summary in found[:PAGE])
         following = accounts[-1].id if len(found) > PAGE else None
         return AccountCommandResult(accounts=accounts, following=following)
 

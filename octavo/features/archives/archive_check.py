@@ -35,7 +35,7 @@ MAX_SECONDS = 300
 WAIT_SECONDS = 1800.0
 """Seconds after which a worker is given up. It runs at low priority; allow for a busy machine."""
 
-_REFUSALS = {each.__name__: each for each in refusal.ArchiveRefused.__subclasses__()}
+_REFUSALS = {kind.__name__: kind for kind in refusal.ArchiveRefused.__subclasses__()}
 
 T = TypeVar("T")
 

@@ -208,21 +208,21 @@ class _ExportRun:
         self, writer: ZipWriter, found: list[StoredFile], *, notes_alone: bool
     ) -> None:
         images: dict[RevisionId, StoredImage] = {}
-        named = [each.revision.revision_id for each in found if each.text is None]
+        named = [stored.revision.revision_id for stored in found if stored.text is None]
         if named and not notes_alone:
             images = await self._store.read(blobs_of(self._id, named))
-        files = [(each.revision.path, each) for each in found]
+        files = [(stored.revision.path, stored) for stored in found]
         await self._add_contents(writer, files, images)
 
     async def _add_histories(
         self, writer: ZipWriter, layout: ExportLayout, heads: Sequence[StoredFile]
     ) -> None:
-        script = with_earlier(self._id, [each.revision.file_id for each in heads])
+        script = with_earlier(self._id, [head.revision.file_id for head in heads])
         # Most files have no earlier revisions: a query for each file would be wasted.
         changed = await self._store.read(script)
-        for each in heads:
-            if each.revision.file_id in changed:
-                await self._add_history(writer, layout, each)
+        for head in heads:
+            if head.revision.file_id in changed:
+                await self._add_history(writer, layout, head)
 
     async def _add_history(self, writer: ZipWriter, layout: ExportLayout, head: StoredFile) -> None:
         revision = head.revision
@@ -230,14 +230,14 @@ class _ExportRun:
         while True:
             script = earlier_contents(self._id, revision.file_id, before, _REVISIONS_OF_STEP)
             found = await self._store.read(script)
-            named = [each.revision.revision_id for each in found if each.text is None]
+            named = [stored.revision.revision_id for stored in found if stored.text is None]
             images = await self._store.read(blobs_of(self._id, named)) if named else {}
             files: list[tuple[str, StoredFile]] = []
-            for each in found:
-                before = each.revision.position
-                if self._within is not None and not self._within.covers(each.revision.path):
+            for stored in found:
+                before = stored.revision.position
+                if self._within is not None and not self._within.covers(stored.revision.path):
                     continue
-                files.append((layout.revision_path(before, each.revision.path), each))
+                files.append((layout.revision_path(before, stored.revision.path), stored))
             await self._add_contents(writer, files, images)
             if len(found) < _REVISIONS_OF_STEP:
                 return
@@ -263,8 +263,8 @@ class _ExportRun:
         size = sum(stored.revision.size for _, stored in notes)
         await self._count(Amount(size, len(notes)))
         # In a thread, because compression would block the event loop.
-        for each in await trio.to_thread.run_sync(_packed, writer, notes):
-            await self._add(each)
+        for piece in await trio.to_thread.run_sync(_packed, writer, notes):
+            await self._add(piece)
 
     async def _add_image(
         self, writer: ZipWriter, path: str, revision_id: RevisionId, image: StoredImage

@@ -96,7 +96,7 @@ class ImportCommits:
     def __init__(self, services: CommitServices, given: rows.StoredImport, permit: Permit) -> None:
         self._services = services
         self._import = given
-        self._archive = archive_of(digest_of_key(each.key) for each in given.parts)
+        self._archive = archive_of(digest_of_key(part.key) for part in given.parts)
         self._permit = permit
         self._numbers = 0
         self._read = 0
@@ -122,7 +122,7 @@ class ImportCommits:
 
         def create(most: int, size: float) -> list[CreateFile]:
             taken = take(notes, most, size)
-            return [CreateFile(self._new_file(), each.path, _text(each)) for each in taken]
+            return [CreateFile(self._new_file(), note.path, _text(note)) for note in taken]
 
         while True:
             committed, mutation = await self._committed_before(), self._mutation(self.files)
@@ -140,7 +140,7 @@ class ImportCommits:
                 position = await self._push(mutation, files)
             else:
                 position = committed[1]
-            await self._count(len(files), sum(each.content.size for each in files), position)
+            await self._count(len(files), sum(file.content.size for file in files), position)
 
     async def images(self, images: Iterator[CheckedImage]) -> None:
         """Store and commit images, whose files may be moved."""
@@ -151,7 +151,7 @@ class ImportCommits:
             if not batch:
                 return
             attached = [
-                AttachImage(self._new_file(), each.path, self._uploaded(each)) for each in batch
+                AttachImage(self._new_file(), image.path, self._uploaded(image)) for image in batch
             ]
             if committed is None:
                 await self._permit()
@@ -160,7 +160,7 @@ class ImportCommits:
                 position = await self._push(mutation, attached)
             else:
                 position = committed[1]
-            await self._count(len(batch), sum(each.size for each in batch), position)
+            await self._count(len(batch), sum(image.size for image in batch), position)
 
     async def count_committed(self) -> None:
         """Count, in `files`, what the database has committed, also by a changeset that failed.
@@ -213,27 +213,27 @@ class ImportCommits:
 
     async def _store(self, images: Sequence[CheckedImage], attached: Sequence[AttachImage]) -> None:
         """Store the images of a changeset, as uploads that it can attach."""
-        size = sum(each.size for each in images)
+        size = sum(image.size for image in images)
         await self._services.storage.require(self._import.workspace_id, size)
         # Blobs that others stored already are charged: otherwise the total would reveal them.
         await self._services.writer.require_writes()
-        digests = [each.digest for each in images]
+        digests = [image.digest for image in images]
         stored = await self._services.store.read(uploads.stored_digests(digests))
-        put = await self._put([each for each in images if each.digest not in stored])
+        put = await self._put([image for image in images if image.digest not in stored])
         try:
             await self._add_uploads(attached, put)
-            for each in images:
-                if each.digest in stored:
-                    await self._services.writer.heal(_written(each))
+            for image in images:
+                if image.digest in stored:
+                    await self._services.writer.heal(_written(image))
         except BlobCollected:
             # A blob that was stored before has just been collected. The new files were moved.
-            put |= await self._put([each for each in images if each.digest not in put])
+            put |= await self._put([image for image in images if image.digest not in put])
             await self._add_uploads(attached, put)
         self._services.storage.grew(self._import.workspace_id, size)
 
     async def _put(self, images: Sequence[CheckedImage]) -> dict[Digest, BlobKey]:
         """Store the bytes of images, whose files may be moved; return their keys."""
-        files = {each.digest: _written(each) for each in images}
+        files = {image.digest: _written(image) for image in images}
         keys = await self._services.writer.put_many([*files.values()])
         return dict(zip(files, keys, strict=True))
 
@@ -249,12 +249,12 @@ class ImportCommits:
                 [
                     (
                         uploads.Upload(
-                            given.workspace_id, given.account_id, each.image, expires_at
+                            given.workspace_id, given.account_id, attachment.image, expires_at
                         ),
                         # The first of several images with equal bytes has the new blob.
-                        keys.pop(each.image.digest, None),
+                        keys.pop(attachment.image.digest, None),
                     )
-                    for each in attached
+                    for attachment in attached
                 ]
             )
         )
@@ -327,10 +327,14 @@ class ImportCommits:
         def move() -> list[_NewFile]:
             used = UsedPaths(present)
             moved: list[_NewFile] = []
-            for each in operations:
-                path = free_path(each.path, used) if used.collides(each.path) else each.path
+            for operation in operations:
+                path = (
+                    free_path(operation.path, used)
+                    if used.collides(operation.path)
+                    else operation.path
+                )
                 used.add(path)
-                moved.append(replace(each, path=path))
+                moved.append(replace(operation, path=path))
             return moved
 
         return await trio.to_thread.run_sync(move)

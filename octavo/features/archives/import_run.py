@@ -208,13 +208,13 @@ class ImportRunner:
 
         If none was committed, first check that their paths are free, and that there is room.
         """
-        parts = [folder / f"part-{each.number}" for each in given.parts]
+        parts = [folder / f"part-{part.number}" for part in given.parts]
         for part, path in zip(given.parts, parts, strict=True):
             await self._blobs.fetch(part.key, path)
         work = folder / "work"
         await trio.to_thread.run_sync(work.mkdir, 0o700)
         surveyed = await archive_check.read_directory(
-            self._work.run, [str(each) for each in parts], work
+            self._work.run, [str(path) for path in parts], work
         )
         if not begun:
             await self._require_free(given.workspace_id, surveyed)

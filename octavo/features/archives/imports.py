@@ -225,7 +225,7 @@ class Imports:
 def _check_parts(parts: tuple[rows.ImportPart, ...]) -> None:
     if not parts:
         raise ArchiveInvalid("No part of the archive was sent.")
-    numbers = {each.number for each in parts}
+    numbers = {part.number for part in parts}
     missing = next(number for number in range(1, len(parts) + 2) if number not in numbers)
     if missing <= len(parts):
         raise ArchiveInvalid(f"Part {missing} of the archive is missing: send it.")

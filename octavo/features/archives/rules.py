@@ -88,8 +88,8 @@ class UsedPaths:
     def __init__(self, present: Iterable[str]) -> None:
         self._keys: set[PathKey] = set()
         self._folders: set[PathKey] = set()
-        for each in present:
-            self.add(each)
+        for path in present:
+            self.add(path)
 
     def __bool__(self) -> bool:
         return bool(self._keys)
@@ -107,8 +107,8 @@ class UsedPaths:
 
     def folder_taken(self, path: str) -> int | None:
         """Return the number of segments of the first folder of ``path`` that is a file."""
-        taken = (each for each in folders_of(path_key(path)) if each in self._keys)
-        return next((each.count("/") + 1 for each in taken), None)
+        taken = (folder for folder in folders_of(path_key(path)) if folder in self._keys)
+        return next((folder.count("/") + 1 for folder in taken), None)
 
 
 def taken_paths(present: Iterable[str], new: Iterable[str], most: int = 10) -> list[str]:

@@ -269,7 +269,7 @@ async def _refusal_of_part(
     workspace_id, files = WorkspaceId(row[0]), row[1]
     # The first changeset may not be counted yet.
     stored = await transaction.fetch_all(_PARTS, import_id)
-    archive = archive_of(digest_of_key(BlobKey(each[1])) for each in stored)
+    archive = archive_of(digest_of_key(BlobKey(part[1])) for part in stored)
     first = derived_id(import_id, archive, "changeset", 1)
     if files or await transaction.fetch_one(_RECEIPT, workspace_id, first) is not None:
         return "begun"
@@ -369,14 +369,14 @@ async def end_imports_of_workspace(transaction: Transaction, workspace_id: Works
 async def _remove(transaction: Transaction, import_ids: Sequence[str]) -> None:
     await _remove_parts(transaction, import_ids)
     await transaction.execute_many(
-        "DELETE FROM imports WHERE id = $1::uuid", [(each,) for each in import_ids]
+        "DELETE FROM imports WHERE id = $1::uuid", [(import_id,) for import_id in import_ids]
     )
 
 
 async def _remove_parts(transaction: Transaction, import_ids: Sequence[str]) -> None:
-    for each in import_ids:
+    for import_id in import_ids:
         rows = await transaction.fetch_all(
-            "SELECT blob FROM import_parts WHERE import_id = $1::uuid", each
+            "SELECT blob FROM import_parts WHERE import_id = $1::uuid", import_id
         )
-        await transaction.execute("DELETE FROM import_parts WHERE import_id = $1::uuid", each)
+        await transaction.execute("DELETE FROM import_parts WHERE import_id = $1::uuid", import_id)
         await check_soon(transaction, [BlobKey(row[0]) for row in rows])

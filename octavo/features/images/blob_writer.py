@@ -71,7 +71,7 @@ class BlobWriter:
         collected, and all of them count as written.
         """
         await self._meter.count_writes(len(files))
-        keys = [blob_key(each.digest, self._new_entropy()) for each in files]
+        keys = [blob_key(file.digest, self._new_entropy()) for file in files]
         new = [
             blob_rows.NewBlob(key, each.digest, each.size, each.crc)
             for key, each in zip(keys, files, strict=True)

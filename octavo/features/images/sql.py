@@ -66,7 +66,7 @@ def stored_digests(digests: Sequence[Digest]) -> Script[set[Digest]]:
     """Return those of the digests whose bytes are stored."""
 
     async def find_digests(transaction: Transaction) -> set[Digest]:
-        return {each for each in digests if await stored_with(transaction, each) is not None}
+        return {digest for digest in digests if await stored_with(transaction, digest) is not None}
 
     return find_digests
 

@@ -206,4 +206,4 @@ def _without_reply(stage: Stage, error: Exception) -> SendFailure:
 
 def _line(text: str) -> str:
     """Return ``text`` on one line, without control characters."""
-    return "".join(each if each.isprintable() else " " for each in text)[:500]
+    return "".join(character if character.isprintable() else " " for character in text)[:500]

@@ -90,7 +90,7 @@ class ViewComposer:
         references: Sequence[FileReference],
     ) -> list[LinkAddress | ImageAddress | None]:
         """Return where each of some references of a note leads; None for nowhere."""
-        return [self._address(link, site, note, each) for each in references]
+        return [self._address(link, site, note, reference) for reference in references]
 
     def _address(
         self, link: PublishedLink, site: WorkspaceMap, note: ChangedFile, reference: FileReference
@@ -136,7 +136,7 @@ class ViewComposer:
             previous, following = self._neighbour(before), self._neighbour(after)
         outline: Sequence[views.OutlineEntry] = ()
         if rendered is not None and len(rendered.outline) >= _SHORTEST_OUTLINE:
-            outline = [views.OutlineEntry(*each) for each in rendered.outline]
+            outline = [views.OutlineEntry(*heading) for heading in rendered.outline]
         return views.NoteView(
             title=(rendered.title if rendered is not None else "") or name_of(note.path),
             html=html,
@@ -170,8 +170,8 @@ class ViewComposer:
         """Return the view of the list of a folder link, of the notes below the folder."""
         folder = link.target.path
         entries = [
-            (each.path[len(folder) :].lstrip("/").split("/")[:-1], self._entry(each))
-            for each in notes
+            (note.path[len(folder) :].lstrip("/").split("/")[:-1], self._entry(note))
+            for note in notes
         ]
         return views.FolderView(
             _tree(_folder_name(folder), entries), len(notes), link.label, self.report

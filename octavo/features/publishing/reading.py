@@ -82,8 +82,8 @@ class ShownImages:
         except LinksOutdated:
             # The index is incomplete, and nothing is proven. (Addresses on pages name their note.)
             return False
-        names = dict.fromkeys(each.file_id for each in found or () if each.embed)
-        notes = [file for each in names if (file := site.note(target, each)) is not None]
+        names = dict.fromkeys(back_link.file_id for back_link in found or () if back_link.embed)
+        notes = [file for name in names if (file := site.note(target, name)) is not None]
         for file in notes[:_MOST_PROVEN]:
             if await self._shows(link, site, file, image):
                 return True

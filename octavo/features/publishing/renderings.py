@@ -333,7 +333,7 @@ class Renderings:
         try:
             for some in _portions([*new.values()]):
                 await self._store.write(rendered_notes.keep(some, (), now))
-                self._added += sum(len(each.compressed) for each in some)
+                self._added += sum(len(rendering.compressed) for rendering in some)
                 await trio.sleep(PAUSE)
             if used:
                 await self._store.write(rendered_notes.keep((), [*used], now))

@@ -72,7 +72,7 @@ class LinkReports:
         Raises `NotAdministrator`.
         """
         found = await self._store.read(link_reports.list_of(actor, before, limit))
-        return [(each, await self._addresses.token(each.report_id)) for each in found]
+        return [(report, await self._addresses.token(report.report_id)) for report in found]
 
     async def dismiss(self, report_id: ReportId, *, actor: AccountId, client: str | None) -> None:
         """Close a report; the link stays as it is.

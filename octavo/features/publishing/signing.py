@@ -131,7 +131,7 @@ class Tickets:
                 self._remember(found)
 
     def _remember(self, found: list[SigningKey]) -> SigningKey:
-        self._keys = {each.number: each for each in found}
+        self._keys = {key.number: key for key in found}
         return found[0]
 
 

@@ -228,12 +228,16 @@ class WorkspaceMap:
         if (key, target) not in self._found:
             named = self._by_key.get(key, [])
             ids = named if isinstance(named, list) else [named]
-            files = (self._files[each] for each in ids)
+            files = (self._files[file_id] for file_id in ids)
             found = min(
                 (
-                    each
-                    for each in files
-                    if (each.kind == "attachment" if target is None else opens(target, each))
+                    candidate
+                    for candidate in files
+                    if (
+                        candidate.kind == "attachment"
+                        if target is None
+                        else opens(target, candidate)
+                    )
                 ),
                 key=lambda file: place_rank(file.path),
                 default=None,
@@ -255,7 +259,7 @@ def opens(target: LinkTarget, file: ChangedFile) -> bool:
 
 
 def _folders(names: Sequence[str]) -> _Place:
-    return tuple((1, each.casefold(), each) for each in names)
+    return tuple((1, name.casefold(), name) for name in names)
 
 
 def _place_of(path: str) -> _Place:

@@ -138,7 +138,7 @@ def amount_of_text(stored: StoredFile) -> Amount:
 
 def amount_of_texts(stored: Iterable[StoredFile]) -> Amount:
     """Return what sending the texts of revisions costs."""
-    sizes = [each.revision.size for each in stored if each.text is not None]
+    sizes = [file.revision.size for file in stored if file.text is not None]
     return Amount(sum(sizes), len(sizes))
 
 

@@ -130,7 +130,7 @@ def usage_columns(month: str) -> str:
     """Return the columns of the usage of ``accounts``; ``month`` is the placeholder of a month."""
     columns = ("download_bytes", "download_objects")
     return ", ".join(
-        [_STORAGE, *(_READ_IN_MONTH.format(column=each, month=month) for each in columns)]
+        [_STORAGE, *(_READ_IN_MONTH.format(column=column, month=month) for column in columns)]
     )
 
 

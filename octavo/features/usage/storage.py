@@ -78,7 +78,7 @@ class StorageQuota:
             found = await self._read(workspace_id)
         if not found.limited:
             return None
-        return min(each.limit - each.used for each in found.limited)
+        return min(owner.limit - owner.used for owner in found.limited)
 
     async def require(self, workspace_id: WorkspaceId, growth: int) -> None:
         """Raise `StorageLimitReached` if the files of a workspace may not grow by ``growth`` bytes.
@@ -129,13 +129,13 @@ class StorageQuota:
         # All workspaces of an owner share its figures, which were just read.
         known = self._owners if current else {}
         limited: list[_Owner] = []
-        for each in stored:
-            if each.limit is not None:
-                owner = known.setdefault(each.account_id, _Owner())
-                owner.limit, owner.used = each.limit, each.used
+        for row in stored:
+            if row.limit is not None:
+                owner = known.setdefault(row.account_id, _Owner())
+                owner.limit, owner.used = row.limit, row.used
                 limited.append(owner)
         fresh = FRESH_SECONDS if limited else self._unlimited_fresh
-        account_ids = frozenset(each.account_id for each in stored)
+        account_ids = frozenset(row.account_id for row in stored)
         found = _Owners(account_ids, tuple(limited), trio.current_time() + fresh)
         if current:
             self._workspaces[workspace_id] = found

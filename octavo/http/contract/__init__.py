@@ -68,6 +68,7 @@ from octavo.http.contract.paging import (
     Limit,
     PageQuery,
     cursor,
+    page_by_id,
     read_cursor,
     split_page,
 )

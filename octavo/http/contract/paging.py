@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, TypeVar
 from uuid import UUID
 
@@ -93,3 +93,21 @@ def split_page(
     """
     page = found[:limit]
     return page, cursor(*key(page[-1])) if len(found) > limit else None
+
+
+async def page_by_id(
+    query: PageQuery,
+    read: Callable[[str | None, int], Awaitable[Sequence[T]]],
+    id_of: Callable[[T], str],
+) -> tuple[Sequence[T], str | None]:
+    """Return a page of a list in the order of identifiers, and the cursor of the next page.
+
+    Args:
+        query: selects the page.
+        read: returns the items after one with an identifier, None for the first ones, and at most
+            so many.
+        id_of: returns the identifier of an item.
+    """
+    after = read_cursor(query.after, 1, identifier=0)
+    items = await read(None if after is None else after[0], query.limit + 1)
+    return split_page(items, query.limit, lambda item: (id_of(item),))

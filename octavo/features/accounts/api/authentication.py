@@ -51,7 +51,7 @@ _LONGEST = 1_000
 def device_tokens(headers: Sequence[Header]) -> str:
     """Return the value of the cookie in ``headers`` (names in lower case); empty without one."""
     values = cookie_values(headers, _NAME)
-    return next((each.decode("latin-1") for each in values if len(each) <= _LONGEST), "")
+    return next((value.decode("latin-1") for value in values if len(value) <= _LONGEST), "")
 
 
 def device_cookie(tokens: str) -> Header:
@@ -129,7 +129,7 @@ class SessionOrKey:
 
 def credential_headers(headers: Sequence[Header]) -> list[Header]:
     """Return those of ``headers`` that `SessionOrKey.identify` looks at."""
-    return [each for each in headers if each[0] in _CREDENTIALS]
+    return [header for header in headers if header[0] in _CREDENTIALS]
 
 
 class OperatorTokens:
@@ -143,7 +143,7 @@ class OperatorTokens:
 
     def __init__(self, digests: Sequence[str], refused: RefusedAttempts) -> None:
         self._refused = refused
-        self._digests = frozenset(bytes.fromhex(each) for each in digests)
+        self._digests = frozenset(bytes.fromhex(digest) for digest in digests)
 
     async def authenticate(self, call: contract.Call) -> Operator:
         """Return the operator. Raises `OperatorOff`, `NotSignedIn` and `CredentialRefused`."""

@@ -1,5 +1,6 @@
 """The API keys and the sessions of the caller's account."""
 
+from functools import partial
 from typing import Annotated
 
 from octavo_rules.identity import SCOPES, Scope, WorkspaceId
@@ -80,10 +81,9 @@ class SessionOperations:
     async def list_sessions(self, call: contract.Call, query: contract.PageQuery) -> SessionList:
         """Return the sessions."""
         caller = caller_of(call)
-        after = contract.read_cursor(query.after, 1, identifier=0)
-        before = None if after is None else after[0]
-        found = await self._own.list(caller.account_id, before, query.limit + 1)
-        page, following = contract.split_page(found, query.limit, lambda each: (each.session_id,))
+        page, following = await contract.page_by_id(
+            query, partial(self._own.list, caller.account_id), lambda session: session.session_id
+        )
         items = [self._schema(session, caller) for session in page]
         return SessionList(items=tuple(items), next=following)
 
@@ -289,7 +289,9 @@ def _schema(key: StoredKey) -> ApiKey:
         created_at=contract.timestamp(key.created_at),
         expires_at=None if key.expires_at is None else contract.timestamp(key.expires_at),
         last_used_at=None if key.used_at is None else contract.timestamp(key.used_at),
-        scopes=None if limits is None else tuple(each for each in SCOPES if each in limits.scopes),
+        scopes=None
+        if limits is None
+        else tuple(scope for scope in SCOPES if scope in limits.scopes),
         workspace_ids=None if chosen is None else tuple(sorted(chosen)),
         folder=None if limits is None else limits.folder,
     )

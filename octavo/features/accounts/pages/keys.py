@@ -108,7 +108,7 @@ def add_key_pages(site: PageRegistry, now: Clock) -> None:
     @site.page(f"{_KEYS}/<uuid:key_id>/revoke")
     async def ask(visitor: Visitor, key_id: str) -> Response:
         keys = await visitor.api.get(ApiKeyList, "/api/account/keys")
-        found = next((each for each in keys.items if each.id == str(key_id)), None)
+        found = next((item for item in keys.items if item.id == str(key_id)), None)
         if found is None:
             return redirect(_KEYS)
         return await show(
@@ -148,18 +148,18 @@ def _limits(given: Mapping[str, str]) -> dict[str, object] | FormErrors:
 def _row(key: ApiKey, names: Mapping[WorkspaceId, str]) -> KeyRow:
     scope = "" if key.scopes is None else WRITE if WRITE in key.scopes else READ
     chosen = key.workspace_ids or ()
-    known = [names[each] for each in chosen if each in names]
+    known = [names[workspace_id] for workspace_id in chosen if workspace_id in names]
     return KeyRow(key, ACCESS[scope], known, len(chosen) - len(known))
 
 
 async def _keys(visitor: Visitor, trouble: FormErrors | None = None) -> Response:
     keys = await visitor.api.get(ApiKeyList, "/api/account/keys")
     workspaces = await visitor.api.get(WorkspaceList, LIST, limit=str(MAX_CHOSEN))
-    names = {each.id: each.name for each in workspaces.items}
+    names = {item.id: item.name for item in workspaces.items}
     return await show(
         "accounts/keys.html",
         trouble=trouble,
-        rows=[_row(each, names) for each in keys.items],
+        rows=[_row(item, names) for item in keys.items],
         maximum=MAX_KEYS,
         given=visitor.given or {"days": "365"},
         days=DAYS,

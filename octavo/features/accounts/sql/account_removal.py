@@ -94,7 +94,7 @@ def remove(
         inherited: list[tuple[WorkspaceId, AccountId]] = []
         rows = await transaction.fetch_all(_CANDIDATES, account_id)
         for workspace_id, others in groupby(rows, key=itemgetter(0)):
-            heir = heir_among(HeirCandidate(*each[1:]) for each in others if each[1] is not None)
+            heir = heir_among(HeirCandidate(*other[1:]) for other in others if other[1] is not None)
             if heir is None:
                 await workspaces.delete(workspace_id)(transaction)
                 deleted.append(workspace_id)

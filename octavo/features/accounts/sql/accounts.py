@@ -369,6 +369,6 @@ def _decisions_and_usage(row: Row, month: Month) -> tuple[Decisions, AccountUsag
 
 
 def _summary(row: Row, month: Month) -> AccountSummary:
-    times = [each for each in row[_DECIDED + USAGE_COUNT :] if each is not None]
+    times = [time for time in row[_DECIDED + USAGE_COUNT :] if time is not None]
     active_at = max(times, default=None)
     return AccountSummary(account_of(row), *_decisions_and_usage(row, month), active_at)

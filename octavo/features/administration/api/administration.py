@@ -1,5 +1,6 @@
 """The accounts and the audit of the installation, for its administrators."""
 
+from functools import partial
 from typing import Annotated
 
 from octavo_rules.identity import AccountId
@@ -128,9 +129,9 @@ class AdministrationOperations:
             AccountId(after[0] if after else ""), query.limit + 1, query.text
         )
         page, following = contract.split_page(
-            found, query.limit, lambda each: (each.account.account_id,)
+            found, query.limit, lambda summary: (summary.account.account_id,)
         )
-        return AccountList(items=tuple(_schema(each) for each in page), next=following)
+        return AccountList(items=tuple(_schema(summary) for summary in page), next=following)
 
     @contract.operation(
         id="readAccount",
@@ -297,15 +298,10 @@ class AuditOperations:
     async def list_entries(self, call: contract.Call, query: AuditQuery) -> AuditList:
         """Return a page of the audit."""
         require_administrator(call)
-        after = contract.read_cursor(query.after, 1, identifier=0)
-        found = await self._audit.page(
-            None if after is None else after[0],
-            query.limit + 1,
-            kind=query.kind,
-            account_id=None if query.account is None else AccountId(query.account),
-        )
-        page, following = contract.split_page(found, query.limit, lambda each: (each.entry_id,))
-        return AuditList(items=tuple(_entry_schema(each) for each in page), next=following)
+        account_id = None if query.account is None else AccountId(query.account)
+        read = partial(self._audit.page, kind=query.kind, account_id=account_id)
+        page, following = await contract.page_by_id(query, read, lambda entry: entry.entry_id)
+        return AuditList(items=tuple(_entry_schema(entry) for entry in page), next=following)
 
 
 def _entry_schema(entry: AuditEntry) -> AuditEntrySchema:

@@ -53,7 +53,7 @@ def list_accounts(context: click.Context, /, as_json: bool, **given: str | None)
         if after is None:
             break
     if as_json:
-        say(_json({"accounts": [for_programs(each) for each in accounts]}))
+        say(_json({"accounts": [for_programs(account) for account in accounts]}))
     else:
         say("\n".join(table(accounts)))
 
@@ -136,7 +136,7 @@ def _unlocked(account: commands.AccountRecord) -> str:
     return f"{account.address} is unlocked"
 
 
-for each in (
+for change in (
     _changes("unlock", "Unlock an account.", _unlocked),
     _changes(
         "disable",
@@ -157,7 +157,7 @@ for each in (
         lambda account: f"{account.address} is a member",
     ),
 ):
-    command.add_command(each)
+    command.add_command(change)
 
 
 def _one(
@@ -213,13 +213,13 @@ def table(accounts: list[commands.AccountRecord]) -> list[str]:
     rows = [("ADDRESS", "ROLE", "STATE", "STORAGE", "LAST USED")]
     rows += [
         (
-            _shortened(each.address),
-            each.role,
-            each.effective_state,
-            size_text(each.storage_used),
-            "never" if each.last_active_at is None else _day(each.last_active_at),
+            _shortened(account.address),
+            account.role,
+            account.effective_state,
+            size_text(account.storage_used),
+            "never" if account.last_active_at is None else _day(account.last_active_at),
         )
-        for each in accounts
+        for account in accounts
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]

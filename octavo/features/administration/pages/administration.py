@@ -284,7 +284,7 @@ def megabytes(count: int | None) -> str:
 
 async def _names(visitor: Visitor, page: accounts.AuditList, chosen: str | None) -> dict[str, str]:
     """Return the display names of the accounts in a page of the audit, and of ``chosen``, by id."""
-    mentioned = {each.actor for each in page.items} | {each.subject for each in page.items}
+    mentioned = {item.actor for item in page.items} | {item.subject for item in page.items}
     mentioned.add(chosen)
     names: dict[str, str] = {}
     for account_id in mentioned - {None, *SERVICES}:

@@ -85,7 +85,7 @@ class ExportOperations:
             size = await self._exports.size(workspace_id, query.format, within)
             await self._metering.admit(call, size)
         workspace = await self._access.seen(caller_of(call), workspace_id)
-        name = "".join("_" if each in _UNSAFE else each for each in workspace.name)
+        name = "".join("_" if character in _UNSAFE else character for character in workspace.name)
         day = datetime.fromtimestamp(self._now(), UTC).date().isoformat()
         name = f"{name} {day}{_KINDS[query.format]}.zip"
         headers = ((b"content-disposition", content_disposition("attachment", name)),)

@@ -195,10 +195,10 @@ def _import(found: StoredImport) -> schemas.Import:
     return schemas.Import(
         import_id=found.import_id,
         state=state,
-        parts=tuple(each.number for each in found.parts),
+        parts=tuple(part.number for part in found.parts),
         received=tuple(
-            schemas.ImportPart(number=each.number, size=each.size, digest=digest_of_key(each.key))
-            for each in found.parts
+            schemas.ImportPart(number=part.number, size=part.size, digest=digest_of_key(part.key))
+            for part in found.parts
             if state in ("started", "failed")
         ),
         read=found.bytes_read,

@@ -81,7 +81,7 @@ def tries_of(error: ClientError) -> str:
 
 def unknown_workspace(wanted: str, found: list[Workspace]) -> str:
     """Return that there is no such workspace, and those that there are."""
-    names = sorted({each.name for each in found})
+    names = sorted({workspace.name for workspace in found})
     named = ", ".join(names[:_WORKSPACES_NAMED])
     more = len(names) - _WORKSPACES_NAMED
     if more > 0:

@@ -109,7 +109,7 @@ class WorkspaceTransfers:
             if self._wanted:
                 places = [client.workspace((await self._resolved(create=False)).id)]
             else:
-                places = [client.workspace(each.id) async for each in client.workspaces()]
+                places = [client.workspace(workspace.id) async for workspace in client.workspaces()]
             for place in places:
                 try:
                     state = await place.import_state(import_id)
@@ -209,20 +209,22 @@ class WorkspaceTransfers:
         """Return the workspace that is meant; ``remedy`` is what to do if none has the name."""
         wanted = self._wanted
         async with self._client(_FIRST_CONTACT) as client:
-            found = [each async for each in client.workspaces()]
-            named = [each for each in found if each.id == wanted.lower()]
-            named = named or [each for each in found if each.name == wanted]
+            found = [workspace async for workspace in client.workspaces()]
+            named = [workspace for workspace in found if workspace.id == wanted.lower()]
+            named = named or [workspace for workspace in found if workspace.name == wanted]
             if not named and create and not _is_id(wanted):
                 made = await client.create_workspace(wanted)
                 self._created = True
-                named = [each async for each in client.workspaces() if each.id == made.id]
+                named = [
+                    workspace async for workspace in client.workspaces() if workspace.id == made.id
+                ]
         if not named:
             # One is created under a name, not under an id.
             raise TransferFailed(
                 reports.unknown_workspace(wanted, found) + ("" if _is_id(wanted) else remedy)
             )
         if len(named) > 1:
-            ids = ", ".join(each.id for each in named)
+            ids = ", ".join(workspace.id for workspace in named)
             raise TransferFailed(
                 f"there are {len(named)} workspaces with this name: give one of the ids {ids}"
             )

@@ -70,8 +70,8 @@ def checked_notes(files: Sequence[str]) -> Generator[CheckedNote]:
     One note is in memory at a time. A caller that may stop before the end must close the generator,
     which closes the open file.
     """
-    for each in files:
-        with open(each, "rb") as file:
+    for records in files:
+        with open(records, "rb") as file:
             while line := file.readline():
                 path, digest, size, length = json.loads(line)
                 yield CheckedNote(path, digest, size, file.read(length))
@@ -79,8 +79,8 @@ def checked_notes(files: Sequence[str]) -> Generator[CheckedNote]:
 
 def checked_images(files: Sequence[str]) -> Generator[CheckedImage]:
     """Yield the images of files of records, in order, as `checked_notes` does. Raises OSError."""
-    for each in files:
-        with open(each, "rb") as file:
+    for records in files:
+        with open(records, "rb") as file:
             for line in file:
                 yield CheckedImage(*json.loads(line))
 

@@ -217,4 +217,4 @@ def zip64_values(field: bytes | None, short: tuple[int, ...]) -> tuple[int, ...]
     if field is None or len(field) < calcsize(form):
         return None
     found = iter(unpack_from(form, field))
-    return tuple(next(found) if each == zf.MAX_32 else each for each in short)
+    return tuple(next(found) if value == zf.MAX_32 else value for value in short)

@@ -68,8 +68,8 @@ class FolderListing:
     @property
     def largest_archive(self) -> int:
         """An upper bound of the size of the archive in bytes."""
-        names = sum(len(os.fsencode(each.path)) for each in self.files)
-        return sum(each.size + _RECORDS for each in self.files) + 2 * names + _END
+        names = sum(len(os.fsencode(file.path)) for file in self.files)
+        return sum(file.size + _RECORDS for file in self.files) + 2 * names + _END
 
 
 def list_folder(root: Path) -> FolderListing:
@@ -83,7 +83,7 @@ def list_folder(root: Path) -> FolderListing:
             listing.links += 1
         else:
             _add(listing, path, entry)
-    listing.files.sort(key=lambda each: each.path)
+    listing.files.sort(key=lambda file: file.path)
     return listing
 
 
@@ -92,8 +92,8 @@ def pack_folder(listing: FolderListing) -> Iterator[bytes]:
     writer = ZipWriter(None)
     pieces: list[bytes] = []
     size = 0
-    for each in listing.files:
-        for piece in _packed(writer, listing.root, each):
+    for file in listing.files:
+        for piece in _packed(writer, listing.root, file):
             pieces.append(piece)
             size += len(piece)
             if size >= PIECE:

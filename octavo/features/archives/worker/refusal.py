@@ -52,7 +52,7 @@ class ArchiveTooLarge(ArchiveRefused):
 def shown(name: str) -> str:
     """Return the name of an entry as part of a message: one line of bounded length."""
     short = name if len(name) <= _LONGEST_SHOWN else f"{name[: _LONGEST_SHOWN - 1]}…"
-    return "".join(each if each.isprintable() else "\ufffd" for each in short)
+    return "".join(character if character.isprintable() else "\ufffd" for character in short)
 
 
 def refused_entry(name: str, reason: str) -> ArchiveInvalid:

@@ -214,8 +214,8 @@ class _Survey:
             folder = path.rpartition("/")[0]
             if folder in known:
                 continue
-            for each in folders_of(path_key(path)):
-                if path_table.digest_of_key(each) in self._taken:
+            for above in folders_of(path_key(path)):
+                if path_table.digest_of_key(above) in self._taken:
                     raise refusal.refused_entry(path, "A folder above it is a file of the archive.")
             if len(known) >= _FOLDERS_REMEMBERED:
                 known.clear()
@@ -343,7 +343,7 @@ def attachment_path(path: str, is_free: Callable[[str], bool]) -> str:
         path: a path outside of the folder. The folder may be spelled in another case.
         is_free: whether a valid path can be given to a file.
     """
-    return next(each for each in _candidates(path) if is_free(each))
+    return next(candidate for candidate in _candidates(path) if is_free(candidate))
 
 
 def note_path(path: str, is_free: Callable[[str], bool]) -> str:
@@ -352,7 +352,9 @@ def note_path(path: str, is_free: Callable[[str], bool]) -> str:
         return path
     name = path.rpartition("/")[2]
     numbered = zip(paths.numbered_paths(path), paths.numbered_paths(name), strict=True)
-    return next(each for pair in islice(numbered, 1, None) for each in pair if is_free(each))
+    return next(
+        candidate for pair in islice(numbered, 1, None) for candidate in pair if is_free(candidate)
+    )
 
 
 def _candidates(path: str) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Invitations to the installation and into workspaces."""
 
+from functools import partial
 from typing import Annotated
 from urllib.parse import quote
 
@@ -283,14 +284,14 @@ class InvitationOperations:
     async def _page(
         self, workspace_id: WorkspaceId | None, query: contract.PageQuery
     ) -> InvitationList:
-        after = contract.read_cursor(query.after, 1, identifier=0)
-        found = await self._invitations.list(
-            workspace_id, None if after is None else after[0], query.limit + 1
+        page, following = await contract.page_by_id(
+            query,
+            partial(self._invitations.list, workspace_id),
+            lambda invitation: invitation.invitation_id,
         )
-        page, following = contract.split_page(
-            found, query.limit, lambda each: (each.invitation_id,)
+        return InvitationList(
+            items=tuple(self._schema(invitation) for invitation in page), next=following
         )
-        return InvitationList(items=tuple(self._schema(each) for each in page), next=following)
 
     def _checked(
         self, address: str | None, expires_at: contract.GivenTime | None

@@ -75,11 +75,11 @@ class MemberOperations:
         start = None if after is None else (int(after[0]), after[1])
         found = await self._members.list(workspace_id, start, query.limit + 1)
         page, following = contract.split_page(
-            found, query.limit, lambda each: (str(each.joined_at), each.account_id)
+            found, query.limit, lambda member: (str(member.joined_at), member.account_id)
         )
         shown = grants(role, "manage")
         return MemberList(
-            items=tuple(_schema(each, address=shown) for each in page), next=following
+            items=tuple(_schema(member, address=shown) for member in page), next=following
         )
 
     @contract.operation(

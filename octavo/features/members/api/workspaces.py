@@ -72,10 +72,12 @@ class WorkspaceOperations:
         if chosen is None:
             script = workspaces.list_of(caller.account_id, first, query.limit + 1)
         else:
-            rest = sorted(each for each in chosen if each > first)
+            rest = sorted(workspace_id for workspace_id in chosen if workspace_id > first)
             script = workspaces.chosen_of(caller.account_id, rest)
         found = await self._store.read(script)
-        page, following = contract.split_page(found, query.limit, lambda each: (each.workspace_id,))
+        page, following = contract.split_page(
+            found, query.limit, lambda workspace: (workspace.workspace_id,)
+        )
         return WorkspaceList(items=tuple(map(workspace_document, page)), next=following)
 
     @contract.operation(

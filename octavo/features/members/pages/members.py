@@ -74,7 +74,7 @@ async def _list(visitor: Visitor, trouble: FormErrors | None = None) -> Response
     page = await visitor.api.get(WorkspaceList, LIST, **visitor.page)
     exportable: set[str] = set()
     if visitor.account.state == "locked":
-        exportable = {each.id for each in page.items if await _exportable(visitor, each)}
+        exportable = {item.id for item in page.items if await _exportable(visitor, item)}
     return await show(
         "members/list.html",
         trouble=trouble,
@@ -261,7 +261,9 @@ async def _is_sole_owner(visitor: Visitor, workspace: Workspace) -> bool:
     if workspace.role != "owner":
         return False
     members = await _every(visitor, workspace.id)
-    return all(each.role != "owner" or each.account_id == visitor.account.id for each in members)
+    return all(
+        member.role != "owner" or member.account_id == visitor.account.id for member in members
+    )
 
 
 async def _every(visitor: Visitor, workspace_id: str) -> list[MemberSchema]:

@@ -1,5 +1,6 @@
 """Reports of published links, for the administrators of the installation."""
 
+from functools import partial
 from typing import Annotated
 from urllib.parse import quote
 
@@ -62,11 +63,9 @@ class LinkReportOperations:
     async def list_reports(self, call: contract.Call, query: contract.PageQuery) -> LinkReportList:
         """Return a page of reports."""
         caller = require_administrator(call)
-        after = contract.read_cursor(query.after, 1, identifier=0)
-        found = await self._reports.list(
-            caller.account_id, None if after is None else str(after[0]), query.limit + 1
+        page, following = await contract.page_by_id(
+            query, partial(self._reports.list, caller.account_id), lambda item: item[0].report_id
         )
-        page, following = contract.split_page(found, query.limit, lambda each: (each[0].report_id,))
         items = [
             LinkReportSchema(
                 id=report.report_id,

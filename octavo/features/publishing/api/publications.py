@@ -1,5 +1,6 @@
 """Publish notes and folders by links, for readers without an account."""
 
+from functools import partial
 from typing import Annotated, Literal
 from urllib.parse import quote
 
@@ -181,14 +182,14 @@ class PublicationOperations:
     ) -> PublishedLinkList:
         """Return a page of links."""
         workspace_id = await self._access.workspace(caller_of(call), path.workspace_id, "manage")
-        after = contract.read_cursor(query.after, 1, identifier=0)
-        found = await self._links.list(
-            workspace_id, None if after is None else str(after[0]), query.limit + 1
+        page, following = await contract.page_by_id(
+            query,
+            partial(self._links.list, workspace_id),
+            lambda listed: listed.link.publication_id,
         )
-        page, following = contract.split_page(
-            found, query.limit, lambda each: (each.link.publication_id,)
+        return PublishedLinkList(
+            items=tuple(self._schema(listed) for listed in page), next=following
         )
-        return PublishedLinkList(items=tuple(self._schema(each) for each in page), next=following)
 
     @contract.operation(
         id="revokePublishedLink",

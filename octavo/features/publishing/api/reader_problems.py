@@ -69,7 +69,7 @@ def _messages(problem: Problem) -> str:
     if not isinstance(errors, list):
         return ""
     return " ".join(
-        _ADVICE.get(str(each.get("pointer", "")), str(each.get("message", "")))
-        for each in errors
-        if isinstance(each, dict)
+        _ADVICE.get(str(error.get("pointer", "")), str(error.get("message", "")))
+        for error in errors
+        if isinstance(error, dict)
     )

@@ -42,7 +42,7 @@ def add_report_pages(site: PageRegistry) -> None:
             "publishing/reports.html",
             page=page,
             reasons=REASONS,
-            counts=Counter(each.publication_id for each in page.items),
+            counts=Counter(item.publication_id for item in page.items),
         )
 
     @site.form(f"{_REPORTS}/<uuid:report_id>/dismiss", only)
@@ -179,8 +179,8 @@ def add_publication_pages(site: PageRegistry, now: Clock) -> None:
             "publishing/links.html",
             workspace=workspace,
             page=page,
-            live=[each for each in page.items if each.state == "live"],
-            ended=[each for each in page.items if each.state != "live"],
+            live=[item for item in page.items if item.state == "live"],
+            ended=[item for item in page.items if item.state != "live"],
             name_of=name_of,
             limits_of=limits_of,
             names=await _names(visitor, workspace_id),
@@ -258,7 +258,7 @@ async def _managed(visitor: Visitor, workspace_id: str) -> Workspace:
 async def _names(visitor: Visitor, workspace_id: str) -> Mapping[str, str]:
     """Return the names of the members by their accounts."""
     members = await visitor.api.get(MemberList, f"{LIST}/{workspace_id}/members", limit="500")
-    return {each.account_id: each.display_name for each in members.items}
+    return {item.account_id: item.display_name for item in members.items}
 
 
 async def _link(
@@ -272,7 +272,7 @@ async def _form(
     visitor: Visitor, workspace: Workspace, trouble: FormErrors | None = None
 ) -> Response:
     files = await visitor.api.get(FileList, f"{LIST}/{workspace.id}/files", limit=_SUGGESTED)
-    notes = [each.path for each in files.items if each.kind == "note"]
+    notes = [item.path for item in files.items if item.kind == "note"]
     fields = () if trouble is None else trouble.fields
     return await show(
         "publishing/link_form.html",
@@ -284,7 +284,7 @@ async def _form(
         any_notes=bool(notes) or files.next is not None,
         kinds=KINDS,
         days=DAYS,
-        first=next((each for each in _FIELDS if each in fields), None),
+        first=next((field for field in _FIELDS if field in fields), None),
         longest_label=LONGEST_LABEL,
         shortest_password=SHORTEST_PASSWORD,
     )
@@ -343,15 +343,15 @@ async def _target(
         return {}, {"kind": "Choose what the link opens."}
     if not path:
         return {}, {"path": f"Give the path of the {kind}."}
-    for each in dict.fromkeys((path, path.removesuffix(NOTE_SUFFIX) + NOTE_SUFFIX)):
+    for candidate in dict.fromkeys((path, path.removesuffix(NOTE_SUFFIX) + NOTE_SUFFIX)):
         # The path itself sorts before all that begin with it.
-        files = await visitor.api.get(FileList, listed, prefix=each, limit="1")
-        found = files.items[0] if files.items and files.items[0].path == each else None
+        files = await visitor.api.get(FileList, listed, prefix=candidate, limit="1")
+        found = files.items[0] if files.items and files.items[0].path == candidate else None
         if found is None:
             continue
         if found.kind != "note":
             return {}, {"path": "This is an image. Publish a note that shows it."}
-        if kind == "folder" and each == path:
+        if kind == "folder" and candidate == path:
             return {}, {"path": "This is a note. Choose “One note”, or give a folder."}
         if kind == "note":
             return {"kind": "note", "fileId": found.id}, {}

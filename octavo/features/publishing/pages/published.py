@@ -55,8 +55,8 @@ class _RenderedPages:
         self._reported = environment.get_template("publishing/published/reported.html")
         self._refused = environment.get_template("publishing/published/refused.html")
         # What these extend and import would be compiled for the first reader, while all wait.
-        for each in _FRAMES:
-            environment.get_template(each)
+        for name in _FRAMES:
+            environment.get_template(name)
         _day(0)
 
     def note(self, view: views.NoteView) -> str:
@@ -132,7 +132,7 @@ def _sections(folder: views.FolderEntry) -> Iterator[_Section]:
             shown = names if len(names) <= _MOST_NAMES else ("…", *names[-_MOST_NAMES:])
             yield _Section(shown, anchors, entry.notes)
             anchors = []
-        waiting.extend(((*names, each.name), each) for each in reversed(entry.folders))
+        waiting.extend(((*names, inner.name), inner) for inner in reversed(entry.folders))
 
 
 class _Day(NamedTuple):

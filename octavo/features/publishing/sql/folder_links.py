@@ -46,17 +46,17 @@ async def follow_folders(
     links = {row[0]: row[1] for row in await transaction.fetch_all(_FOLDERS, workspace_id)}
     if not links:
         return
-    names = [each.head.file_id for plan in moving for each in plan.changed]
+    names = [change.head.file_id for plan in moving for change in plan.changed]
     left = {row[0] for row in await select_in(transaction, _PATHS, workspace, names)}
     folders = links
     before: dict[FileId, str | None] = {}
     for plan in plans:
-        after = {each.head.file_id: _place_of(each.head) for each in plan.changed}
+        after = {change.head.file_id: _place_of(change.head) for change in plan.changed}
         if plan in moving:
             # Only a folder above a file that moves can move, and all of them move at once: one may
             # take the place of another.
             left |= {path for path in before.values() if path is not None}
-            candidates = set(folders.values()) & {each for path in left for each in _above(path)}
+            candidates = set(folders.values()) & {above for path in left for above in _above(path)}
             moved = {
                 folder: await _moved(transaction, workspace, folder, before, after)
                 for folder in sorted(candidates)

@@ -90,7 +90,10 @@ def keep(new: Sequence[NewRendering], used: Sequence[int], now: int) -> Script[N
     """Keep rendered notes, and record that others were used; ``now`` is in milliseconds."""
 
     async def keep_rendered(transaction: Transaction) -> None:
-        rows = [(*each.source, each.version, each.compressed, len(each.compressed)) for each in new]
+        rows = [
+            (*rendering.source, rendering.version, rendering.compressed, len(rendering.compressed))
+            for rendering in new
+        ]
         await transaction.execute_many(_PUT, [(*row, now) for row in rows])
         await transaction.execute_many(_USED, [(content, now) for content in used])
 

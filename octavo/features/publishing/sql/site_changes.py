@@ -74,7 +74,7 @@ def changed_since(
             rows = await transaction.fetch_all(_SINCE, workspace, cursor.position)
         else:
             rows = await transaction.fetch_all(_LIVE, workspace)
-        return cursor_of_row(row), [_changed(each) for each in rows]
+        return cursor_of_row(row), [_changed(file) for file in rows]
 
     return read_changes
 
