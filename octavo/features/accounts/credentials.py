@@ -277,32 +277,32 @@ class Credentials:
         return entry.caller
 
     async def _look_up_key(self, digest: bytes) -> CachedCaller | None:
-        found = await self._stored_keys.find(digest)
-        if found is None or not found.account.open:
+        stored = await self._stored_keys.find(digest)
+        if stored is None or not stored.account.open:
             return None
-        key = found.key
-        caller = replace(self._caller_for(found.account), key_id=key.key_id, limits=key.limits)
+        key = stored.key
+        caller = replace(self._caller_for(stored.account), key_id=key.key_id, limits=key.limits)
         return self._entry(caller, key.expires_at, key.used_at)
 
     async def _look_up_token(self, digest: bytes) -> CachedCaller | None:
-        found = await self._store.read(oauth_grants.token_of(digest, "access"))
-        if found is None or not found.account.open:
+        stored = await self._store.read(oauth_grants.token_of(digest, "access"))
+        if stored is None or not stored.account.open:
             return None
-        grant = found.grant
+        grant = stored.grant
         caller = replace(
-            self._caller_for(found.account),
-            limits=replace(grant.limits, scopes=found.scopes),
+            self._caller_for(stored.account),
+            limits=replace(grant.limits, scopes=stored.scopes),
             grant_id=grant.grant_id,
             program=grant.program,
         )
-        return self._entry(caller, found.expires_at, grant.used_at)
+        return self._entry(caller, stored.expires_at, grant.used_at)
 
     async def _look_up_session(self, digest: bytes) -> CachedCaller | None:
-        found = await self._stored_sessions.find(digest)
-        if found is None or not found.account.open:
+        stored = await self._stored_sessions.find(digest)
+        if stored is None or not stored.account.open:
             return None
-        session = found.session
-        caller = replace(self._caller_for(found.account), session_id=session.session_id)
+        session = stored.session
+        caller = replace(self._caller_for(stored.account), session_id=session.session_id)
         return self._entry(caller, self._life.expires_at(session), session.active_at)
 
     def _entry(self, caller: Caller, expires_at: int | None, active_at: int | None) -> CachedCaller:

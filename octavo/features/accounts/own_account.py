@@ -38,10 +38,12 @@ class OwnAccount:
 
     async def read(self, account_id: AccountId) -> AccountDetails:
         """Return the account. Raises `AccountGone` and `StoreUnavailable`."""
-        found = await self._store.read_much(accounts.details_of(account_id, month_of(self._now())))
-        if found is None or not found.account.open:
+        details = await self._store.read_much(
+            accounts.details_of(account_id, month_of(self._now()))
+        )
+        if details is None or not details.account.open:
             raise AccountGone
-        return found
+        return details
 
     async def rename(self, account_id: AccountId, display_name: str) -> AccountDetails:
         """Change the display name, which must be valid; return the account.

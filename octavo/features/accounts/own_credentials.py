@@ -131,8 +131,8 @@ class OwnKeys:
         if limits is not None and limits.workspaces is not None:
             # If a membership ends later, the access of the key ends with it.
             script = workspaces.chosen_of(account_id, sorted(limits.workspaces))
-            found = await self._store.read(script)
-            unknown = limits.workspaces - {workspace.workspace_id for workspace in found}
+            joined = await self._store.read(script)
+            unknown = limits.workspaces - {workspace.workspace_id for workspace in joined}
             if unknown:
                 raise NotAMember(unknown)
         self._attempts.admit_account(GRANTS, account_id)

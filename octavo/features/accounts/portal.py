@@ -59,8 +59,8 @@ class Portal:
         Of concurrent calls one succeeds. Raises `PortalTokenUnusable` and `StoreUnavailable`. If
         cancelled, the token may have been used.
         """
-        given = token.encode()
-        if not is_opaque_token(given):
+        secret = token.encode()
+        if not is_opaque_token(secret):
             raise PortalTokenUnusable
         now = milliseconds(self._now())
-        return await self._store.write(portal_tokens.redeem(digest_of(given), now))
+        return await self._store.write(portal_tokens.redeem(digest_of(secret), now))

@@ -32,10 +32,10 @@ def portal_addresses(text: str) -> tuple[NamedAddress, ...]:
 
     The query of an address must not have a parameter ``token``, which is added to it.
     """
-    found: dict[str, NamedAddress] = {}
+    pages: dict[str, NamedAddress] = {}
     for part in text.split(","):
         name, equals, address = part.strip().partition("=")
-        if not equals or not _PAGE.fullmatch(name) or name in found:
+        if not equals or not _PAGE.fullmatch(name) or name in pages:
             raise ValueError(
                 "is not a list of pages: give a different name of small letters, digits and "
                 "hyphens for each, and its address, such as billing=https://billing.example.org"
@@ -45,8 +45,8 @@ def portal_addresses(text: str) -> tuple[NamedAddress, ...]:
             key == "token" for key, _ in parse_qsl(urlsplit(address).query, keep_blank_values=True)
         ):
             raise ValueError("has a parameter token, which Octavo adds: leave it out")
-        found[name] = NamedAddress(name, address)
-    return tuple(found.values())
+        pages[name] = NamedAddress(name, address)
+    return tuple(pages.values())
 
 
 class AccountSettings(KernelSettings):

@@ -143,11 +143,11 @@ class SignIn:
         """
         if not is_opaque_token(token):
             return None
-        found = await self._store.read(sessions.by_digest(digest_of(token)))
-        if found is None or not found.account.open:
+        open_session = await self._store.read(sessions.by_digest(digest_of(token)))
+        if open_session is None or not open_session.account.open:
             return None
-        alive = milliseconds(self._now()) < self._life.expires_at(found.session)
-        return found if alive else None
+        alive = milliseconds(self._now()) < self._life.expires_at(open_session.session)
+        return open_session if alive else None
 
     async def sign_out(self, token: bytes, *, client: str | None) -> None:
         """End the session of ``token``, if there is one; ``client`` is the address of the browser.
@@ -157,10 +157,10 @@ class SignIn:
         if not is_opaque_token(token):
             return
         digest = digest_of(token)
-        found = await self._store.read(sessions.by_digest(digest))
-        if found is None:
+        open_session = await self._store.read(sessions.by_digest(digest))
+        if open_session is None:
             return
-        session = found.session
+        session = open_session.session
         entry = self._audit.entry(
             "sign_out", actor=session.account_id, subject=session.session_id, client=client
         )

@@ -50,10 +50,10 @@ def change_of(action: DecisionCommand, state: State, reason: str | None) -> Deci
             raise NotApplicable("the account is disabled, which is stricter than locked")
         case "lock":
             try:
-                given = None if reason is None else parse_label(reason, LONGEST_REASON)
+                label = None if reason is None else parse_label(reason, LONGEST_REASON)
             except ValueError as error:
                 raise NotApplicable(f"the reason can't be stored: {error}") from None
-            return DecisionsChange(state="locked", lock_reason=given)
+            return DecisionsChange(state="locked", lock_reason=label)
         case "unlock" if state == "disabled":
             raise NotApplicable("the account is disabled, not locked: use `octavo account enable`")
         case "enable" if state == "locked":
@@ -168,18 +168,18 @@ class AccountCommands:
     async def _list(self, after: str | None) -> AccountCommandResult:
         if after is None:
             await self._record("list", None)
-        found = await self._administration.list(AccountId(after or ""), PAGE + 1)
-        accounts = tuple(_record(summary) for summary in found[:PAGE])
-        following = accounts[-1].id if len(found) > PAGE else None
+        summaries = await self._administration.list(AccountId(after or ""), PAGE + 1)
+        accounts = tuple(_record(summary) for summary in summaries[:PAGE])
+        following = accounts[-1].id if len(summaries) > PAGE else None
         return AccountCommandResult(accounts=accounts, following=following)
 
-    async def _find(self, given: str) -> AccountSummary:
+    async def _find(self, name: str) -> AccountSummary:
         try:
-            return await self._administration.read(AccountId(str(UUID(given))))
+            return await self._administration.read(AccountId(str(UUID(name))))
         except ValueError:
             pass
         try:
-            address = parse_address(given)
+            address = parse_address(name)
         except ValueError:
             raise AccountMissing from None
         return await self._administration.find(address)

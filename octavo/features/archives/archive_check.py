@@ -229,8 +229,8 @@ async def _refusing(check: Callable[[], Awaitable[T]]) -> T:
 
 
 def _first(group: BaseExceptionGroup[Exception]) -> Exception:
-    found = group.exceptions[0]
-    return _first(found) if isinstance(found, BaseExceptionGroup) else found
+    first = group.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first
 
 
 def _refusal_of(error: Exception) -> Exception:

@@ -195,23 +195,23 @@ class _ExportRun:
             await self._permit()
             most = _FILES_BESIDES if self._others.recent() else _FILES_OF_STEP
             script = live_at(self._id, self._position, after, most, _BYTES_OF_STEP, self._within)
-            found, after = await self._store.read_much(script)
-            await self._add_files(writer, found, notes_alone=export_format == "notes")
+            heads, after = await self._store.read_much(script)
+            await self._add_files(writer, heads, notes_alone=export_format == "notes")
             if layout.history is not None:
-                await self._add_histories(writer, layout, found)
+                await self._add_histories(writer, layout, heads)
         if self._lacked:
             await self._add(writer.note(REPORT, export_report(self._lacked).encode()))
         await self._add(writer.end())
         await self._send()
 
     async def _add_files(
-        self, writer: ZipWriter, found: list[StoredFile], *, notes_alone: bool
+        self, writer: ZipWriter, heads: list[StoredFile], *, notes_alone: bool
     ) -> None:
         images: dict[RevisionId, StoredImage] = {}
-        named = [stored.revision.revision_id for stored in found if stored.text is None]
+        named = [stored.revision.revision_id for stored in heads if stored.text is None]
         if named and not notes_alone:
             images = await self._store.read(blobs_of(self._id, named))
-        files = [(stored.revision.path, stored) for stored in found]
+        files = [(stored.revision.path, stored) for stored in heads]
         await self._add_contents(writer, files, images)
 
     async def _add_histories(
@@ -229,17 +229,17 @@ class _ExportRun:
         before = revision.position
         while True:
             script = earlier_contents(self._id, revision.file_id, before, _REVISIONS_OF_STEP)
-            found = await self._store.read(script)
-            named = [stored.revision.revision_id for stored in found if stored.text is None]
+            earlier = await self._store.read(script)
+            named = [stored.revision.revision_id for stored in earlier if stored.text is None]
             images = await self._store.read(blobs_of(self._id, named)) if named else {}
             files: list[tuple[str, StoredFile]] = []
-            for stored in found:
+            for stored in earlier:
                 before = stored.revision.position
                 if self._within is not None and not self._within.covers(stored.revision.path):
                     continue
                 files.append((layout.revision_path(before, stored.revision.path), stored))
             await self._add_contents(writer, files, images)
-            if len(found) < _REVISIONS_OF_STEP:
+            if len(earlier) < _REVISIONS_OF_STEP:
                 return
 
     async def _add_contents(

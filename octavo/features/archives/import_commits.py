@@ -83,7 +83,7 @@ class ImportCommits:
 
     Args:
         services: what they need.
-        given: the import.
+        stored: the import.
         permit: called before each changeset.
 
     Attributes:
@@ -93,10 +93,10 @@ class ImportCommits:
         total: the bytes of all files.
     """
 
-    def __init__(self, services: CommitServices, given: rows.StoredImport, permit: Permit) -> None:
+    def __init__(self, services: CommitServices, stored: rows.StoredImport, permit: Permit) -> None:
         self._services = services
-        self._import = given
-        self._archive = archive_of(digest_of_key(part.key) for part in given.parts)
+        self._import = stored
+        self._archive = archive_of(digest_of_key(part.key) for part in stored.parts)
         self._permit = permit
         self._numbers = 0
         self._read = 0
@@ -169,10 +169,10 @@ class ImportCommits:
         """
         while True:
             script = committed_changes(self._import.workspace_id, self._mutation(self.files))
-            found = await self._services.store.read(script)
-            if found is None:
+            committed = await self._services.store.read(script)
+            if committed is None:
                 return
-            self.files += found[0]
+            self.files += committed[0]
 
     async def require_open(self) -> None:
         """Raise `ImportMissing` if the import was aborted, or ended with its account or workspace.
@@ -187,10 +187,10 @@ class ImportCommits:
         """Record the progress. Raises `ImportMissing`."""
         # An import that is completed again starts with its recorded progress. Notes whose links
         # were rewritten may be larger than in the archive.
-        given = self._import
-        read = min(max(self._read, given.bytes_read), self.total)
-        files = max(self.files, given.files)
-        script = rows.record_progress(given.import_id, read, self.total, files)
+        stored = self._import
+        read = min(max(self._read, stored.bytes_read), self.total)
+        files = max(self.files, stored.files)
+        script = rows.record_progress(stored.import_id, read, self.total, files)
         if not await self._services.store.write(script):
             raise ImportMissing
         self._reported = trio.current_time()
@@ -243,13 +243,13 @@ class ImportCommits:
         """Add uploads of images whose bytes were just ``put``, or stored before."""
         keys = dict(put)
         expires_at = int((self._services.now() + _UPLOAD_SECONDS) * 1000)
-        given = self._import
+        stored = self._import
         await self._services.store.write(
             uploads.add_many(
                 [
                     (
                         uploads.Upload(
-                            given.workspace_id, given.account_id, attachment.image, expires_at
+                            stored.workspace_id, stored.account_id, attachment.image, expires_at
                         ),
                         # The first of several images with equal bytes has the new blob.
                         keys.pop(attachment.image.digest, None),
@@ -275,10 +275,10 @@ class ImportCommits:
         if not self.begun:
             return None
         script = committed_changes(self._import.workspace_id, self._mutation(self.files))
-        found = await self._services.store.read(script)
+        committed = await self._services.store.read(script)
         # Changesets are committed in order: those after a new one are new as well.
-        self.begun = found is not None
-        return found
+        self.begun = committed is not None
+        return committed
 
     async def _count(self, files: int, size: int, position: Position) -> None:
         """Count the files of a changeset that is committed."""
@@ -290,7 +290,7 @@ class ImportCommits:
 
     async def _push(self, mutation: MutationId, operations: Sequence[_NewFile]) -> Position:
         """Commit a changeset; files whose paths were taken since the check get other ones."""
-        given, attempts = operations, 0
+        original, attempts = operations, 0
         while True:
             changeset = Changeset(
                 mutation,
@@ -318,7 +318,7 @@ class ImportCommits:
                     self._services.others.wrote()
                 self._pushed = position
                 return position
-            operations = await self._moved_away(given)
+            operations = await self._moved_away(original)
 
     async def _moved_away(self, operations: Sequence[_NewFile]) -> list[_NewFile]:
         script = live_paths(self._import.workspace_id)

@@ -131,57 +131,57 @@ class ImportRunner:
     # One that lost its slot may still end when the import is completed again.
     _runs: Iterator[int] = field(factory=count, init=False)
 
-    async def run(self, given: rows.StoredImport, permit: Permit) -> ImportResult:
+    async def run(self, stored: rows.StoredImport, permit: Permit) -> ImportResult:
         """Import an archive; see `octavo.features.archives.imports.Imports.complete`.
 
         The reason of a refusal is stored, for a client that does not receive it. If cancelled, the
         import can be completed again.
         """
         store = self._services.store
-        if given.failure is not None:
-            await store.write(rows.record_failure(given.import_id, None))
+        if stored.failure is not None:
+            await store.write(rows.record_failure(stored.import_id, None))
         try:
-            return await self._run(given, permit)
+            return await self._run(stored, permit)
         except (ImportIncomplete, *_DENIED):
             raise
         except Problem as refusal:
             failure = json.dumps({"code": refusal.code, "detail": refusal.detail})
-            await store.write(rows.record_failure(given.import_id, failure))
+            await store.write(rows.record_failure(stored.import_id, failure))
             raise
 
-    async def _run(self, given: rows.StoredImport, permit: Permit) -> ImportResult:
+    async def _run(self, stored: rows.StoredImport, permit: Permit) -> ImportResult:
         async def still_permitted() -> None:
             try:
                 await permit()
             except Exception as error:
                 if commits.pushed:
                     # Files were committed. The next request is refused with the reason.
-                    raise await self._incomplete(commits, given) from error
+                    raise await self._incomplete(commits, stored) from error
                 raise
 
-        commits = ImportCommits(self._services, given, still_permitted)
+        commits = ImportCommits(self._services, stored, still_permitted)
         await commits.find_begun()
         begun = commits.begun
         try:
-            async with self._staging.folder(f"{given.import_id}.{next(self._runs)}") as folder:
-                checked = await self._checked(given, folder, begun=begun)
+            async with self._staging.folder(f"{stored.import_id}.{next(self._runs)}") as folder:
+                checked = await self._checked(stored, folder, begun=begun)
                 commits.total = checked.survey["size"]
                 await commits.record()
                 with (
-                    self._services.others.importing(given.workspace_id),
+                    self._services.others.importing(stored.workspace_id),
                     closing(checked_images(checked.image_records)) as images,
                     closing(checked_notes(checked.note_records)) as notes,
                 ):
                     await commits.images(images)
                     await commits.notes(notes)
-                return await self._finish(given, checked, commits)
+                return await self._finish(stored, checked, commits)
         except (NoWorkspace, ImportMissing):
             raise ImportMissing from None
         except _FAILURES as error:
             if isinstance(error, BlobMissing):
                 # An abort removes the parts.
                 await commits.require_open()
-            incomplete = await self._incomplete(commits, given)
+            incomplete = await self._incomplete(commits, stored)
             try:
                 if begun or incomplete.files:
                     raise incomplete from error
@@ -192,24 +192,24 @@ class ImportRunner:
             raise
 
     async def _incomplete(
-        self, commits: ImportCommits, given: rows.StoredImport
+        self, commits: ImportCommits, stored: rows.StoredImport
     ) -> ImportIncomplete:
         """Return the problem with the number of imported files; record it if the database can."""
         with suppress(ImportMissing, StoreUnavailable), trio.move_on_after(_COUNTING_SECONDS):
             await commits.count_committed()
             if commits.total:
                 await commits.record()
-        return ImportIncomplete(max(commits.files, given.files))
+        return ImportIncomplete(max(commits.files, stored.files))
 
     async def _checked(
-        self, given: rows.StoredImport, folder: Path, *, begun: bool
+        self, stored: rows.StoredImport, folder: Path, *, begun: bool
     ) -> CheckedArchive:
         """Fetch the parts, and check all files.
 
         If none was committed, first check that their paths are free, and that there is room.
         """
-        parts = [folder / f"part-{part.number}" for part in given.parts]
-        for part, path in zip(given.parts, parts, strict=True):
+        parts = [folder / f"part-{part.number}" for part in stored.parts]
+        for part, path in zip(stored.parts, parts, strict=True):
             await self._blobs.fetch(part.key, path)
         work = folder / "work"
         await trio.to_thread.run_sync(work.mkdir, 0o700)
@@ -217,9 +217,9 @@ class ImportRunner:
             self._work.run, [str(path) for path in parts], work
         )
         if not begun:
-            await self._require_free(given.workspace_id, surveyed)
+            await self._require_free(stored.workspace_id, surveyed)
             try:
-                await self._services.storage.require(given.workspace_id, surveyed.size)
+                await self._services.storage.require(stored.workspace_id, surveyed.size)
             except StorageLimitReached:
                 raise ImportWithoutRoom from None
         return await check_archive(self._work, surveyed)
@@ -237,7 +237,7 @@ class ImportRunner:
 
     async def _finish(
         self,
-        given: rows.StoredImport,
+        stored: rows.StoredImport,
         checked: CheckedArchive,
         commits: ImportCommits,
     ) -> ImportResult:
@@ -245,7 +245,7 @@ class ImportRunner:
         # Without a file, the position of the workspace.
         position: int = commits.position
         if not position:
-            cursor = await store.read(cursor_of(given.workspace_id))
+            cursor = await store.read(cursor_of(stored.workspace_id))
             if cursor is None:
                 raise ImportMissing
             position = cursor.position
@@ -255,7 +255,7 @@ class ImportRunner:
         )
         expires_at = int((self._services.now() + RESULT_SECONDS) * 1000)
         await store.write(
-            rows.finish_import(given.import_id, json.dumps(asdict(result)), expires_at)
+            rows.finish_import(stored.import_id, json.dumps(asdict(result)), expires_at)
         )
         self.removed()
         return result

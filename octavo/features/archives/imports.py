@@ -89,10 +89,10 @@ class Imports:
     ) -> rows.StoredImport:
         """Return an import of the account. Raises `ImportMissing`."""
         script = rows.find_import(import_id, workspace_id, account_id, milliseconds(self._now()))
-        found = await self._store.read(script)
-        if found is None:
+        stored = await self._store.read(script)
+        if stored is None:
             raise ImportMissing
-        return found
+        return stored
 
     async def receive_part(
         self,
@@ -115,8 +115,8 @@ class Imports:
 
         If it fails or is cancelled, the part is as it was before.
         """
-        found = await self.find(workspace_id, account_id, import_id)
-        if found.running or found.result is not None:
+        stored = await self.find(workspace_id, account_id, import_id)
+        if stored.running or stored.result is not None:
             raise ImportNotOpen
         async with self._staging.file(self._new_id()) as staged:
             async for chunk in chunks:
@@ -124,9 +124,9 @@ class Imports:
                     raise ArchiveTooLarge(f"A part has at most {PART_SIZE} bytes.")
                 await staged.write(chunk)
             digest = await staged.finish()
-            given = (import_id, number, digest, milliseconds(self._now()), self._expiry())
-            if not await self._store.write(rows.repeat_part(*given)):
-                if found.files:
+            arguments = (import_id, number, digest, milliseconds(self._now()), self._expiry())
+            if not await self._store.write(rows.repeat_part(*arguments)):
+                if stored.files:
                     raise ImportBegun
                 written = WrittenFile(staged.path, digest, staged.size, staged.crc)
                 await self._store_part(workspace_id, import_id, number, written)
@@ -184,18 +184,18 @@ class Imports:
 
         The import goes on when the caller is cancelled.
         """
-        found = await self.find(workspace_id, account_id, import_id)
-        if found.result is not None:
-            return read_result(found.result)
-        _check_parts(found.parts)
+        stored = await self.find(workspace_id, account_id, import_id)
+        if stored.result is not None:
+            return read_result(stored.result)
+        _check_parts(stored.parts)
 
         async def job() -> ImportResult:
             # From now on, no part can be replaced.
-            given = await self.find(workspace_id, account_id, import_id)
-            if given.result is not None:
-                return read_result(given.result)
-            _check_parts(given.parts)
-            return await self._runner.run(given, permit)
+            current = await self.find(workspace_id, account_id, import_id)
+            if current.result is not None:
+                return read_result(current.result)
+            _check_parts(current.parts)
+            return await self._runner.run(current, permit)
 
         result: Callable[[], Awaitable[ImportResult]]
         result = await self._jobs.start(account_id, import_id, job)

@@ -178,8 +178,8 @@ def start_import(
     """Start an import; return False if the account has ``most`` that are not done."""
 
     async def insert_import(transaction: Transaction) -> bool:
-        given = (import_id, workspace_id, account_id, expires_at, most)
-        return await transaction.execute(_INSERT, *given) > 0
+        arguments = (import_id, workspace_id, account_id, expires_at, most)
+        return await transaction.execute(_INSERT, *arguments) > 0
 
     return insert_import
 

@@ -71,7 +71,7 @@ def stored_digests(digests: Sequence[Digest]) -> Script[set[Digest]]:
     return find_digests
 
 
-def add_many(given: Sequence[tuple[Upload, BlobKey | None]]) -> Script[None]:
+def add_many(uploads: Sequence[tuple[Upload, BlobKey | None]]) -> Script[None]:
     """Add uploads whose bytes were just stored in reserved blobs; None for bytes stored before.
 
     An upload that exists is replaced. Raises `BlobCollected` and `UploaderGone`; then none was
@@ -79,7 +79,7 @@ def add_many(given: Sequence[tuple[Upload, BlobKey | None]]) -> Script[None]:
     """
 
     async def add_uploads(transaction: Transaction) -> None:
-        for upload, key in given:
+        for upload, key in uploads:
             if key is not None:
                 await mark_stored(transaction, key)
             stored = key or await stored_with(transaction, upload.image.digest)

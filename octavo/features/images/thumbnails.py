@@ -76,12 +76,12 @@ class Thumbnails:
             WorkerFailed: it can't be made: there is no process, or not enough time, memory or room.
         """
         while True:
-            found = await self._store.read(thumbnail_of(image, width))
-            if found is not None:
+            thumbnail = await self._store.read(thumbnail_of(image, width))
+            if thumbnail is not None:
                 # An image that is its own cleaned copy is not checked: members read it as well.
-                if found[0] == image or await self._blobs.is_intact(found[0]):
-                    return ImageVariant(*found)
-                await self._store.write(forget_thumbnail(image, width, found[0]))
+                if thumbnail[0] == image or await self._blobs.is_intact(thumbnail[0]):
+                    return ImageVariant(*thumbnail)
+                await self._store.write(forget_thumbnail(image, width, thumbnail[0]))
             made = self._making.get((image, width))
             if made is None:
                 break

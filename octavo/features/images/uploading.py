@@ -143,22 +143,22 @@ class IncomingImage:
 
         Raises `MediaTypeMismatch`.
         """
-        found = media_type_of(self._beginning)
-        if found is None:
+        actual = media_type_of(self._beginning)
+        if actual is None:
             *others, last = model.IMAGE_NAMES.values()
             accepted = f"{', '.join(others)} or {last}"
             raise MediaTypeMismatch(f"The file is not an image of an accepted type: {accepted}.")
-        if model.media_type_of_name(self._name) != found:
+        if model.media_type_of_name(self._name) != actual:
             raise MediaTypeMismatch(
-                f"The file is a {model.IMAGE_NAMES[found]} image, but its name does not end with "
-                f"{model.endings_of(found)}: rename the file."
+                f"The file is a {model.IMAGE_NAMES[actual]} image, but its name does not end with "
+                f"{model.endings_of(actual)}: rename the file."
             )
         declared = self._media_type
-        if declared not in _UNDECLARED and _ALIASES.get(declared or "", declared) != found:
+        if declared not in _UNDECLARED and _ALIASES.get(declared or "", declared) != actual:
             raise MediaTypeMismatch(
-                f"The file is {found}, but is declared as {declared}: declare what it is."
+                f"The file is {actual}, but is declared as {declared}: declare what it is."
             )
-        return found
+        return actual
 
     async def finish(self, workspace_id: WorkspaceId, account_id: AccountId) -> uploads.Upload:
         """Store the image, and return the upload, which expires.

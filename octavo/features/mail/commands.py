@@ -33,9 +33,9 @@ command = command_group("mail", help="Test the mail settings.", epilog=example(_
 @click.argument("address")
 @takes_settings(*_SETTINGS)
 @click.pass_context
-def test(context: click.Context, /, address: str, **given: str | None) -> None:
+def test(context: click.Context, /, address: str, **options: str | None) -> None:
     """Send the message. Raises `Failed`."""
-    settings = read(context, given).settings
+    settings = read(context, options).settings
     trio.run(sending.send_test_message, settings, address_of(address))
     say(
         f"{settings.smtp_host}:{settings.smtp_port} accepted a message to {address}: "

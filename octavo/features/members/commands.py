@@ -24,15 +24,15 @@ from octavo.features.members import invitations_of_terminal
 @takes_settings("data_dir", "database", "public_url")
 @click.pass_context
 def command(
-    context: click.Context, /, administrator: bool, address: str | None, **given: str | None
+    context: click.Context, /, administrator: bool, address: str | None, **options: str | None
 ) -> None:
     """Print the link. Raises `Failed`."""
-    found = read(context, given)
+    loaded = read(context, options)
     invite = partial(
         invitations_of_terminal.invite,
-        found.settings,
+        loaded.settings,
         administrator=administrator,
         address=None if address is None else address_of(address),
     )
     token = trio.run(invite)
-    say(f"{public_url_of(found)}/register?invitation={quote(token, safe='')}")
+    say(f"{public_url_of(loaded)}/register?invitation={quote(token, safe='')}")

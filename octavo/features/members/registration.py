@@ -106,18 +106,18 @@ class Registration:
         """
         if not invitation:
             return await self.is_open()
-        found = await self._store.read(invitations.by_digest(digest_of(invitation.encode())))
-        return found is not None and found.open_at(milliseconds(self._now()))
+        stored = await self._store.read(invitations.by_digest(digest_of(invitation.encode())))
+        return stored is not None and stored.open_at(milliseconds(self._now()))
 
     async def invited_into(self, invitation: str) -> InvitedInto | None:
         """Return who invites with an open ``invitation``, and into which workspace; None for none.
 
         Raises `StoreUnavailable`.
         """
-        found = await self._store.read(invitations.by_digest(digest_of(invitation.encode())))
-        if found is None or not found.open_at(milliseconds(self._now())):
+        stored = await self._store.read(invitations.by_digest(digest_of(invitation.encode())))
+        if stored is None or not stored.open_at(milliseconds(self._now())):
             return None
-        creator, workspace_id, role = found.created_by, found.workspace_id, found.workspace_role
+        creator, workspace_id, role = stored.created_by, stored.workspace_id, stored.workspace_role
         if creator is None or workspace_id is None or role is None:
             return None
         # An invitation ends when its creator leaves the workspace.
@@ -159,8 +159,8 @@ class Registration:
         self._attempts.admit_account("registration", address)
         # Checked before the hash, so that callers who may not register can't cause its cost.
         digest = None if invitation is None else digest_of(invitation.encode())
-        found = await self._opened(digest, address)
-        role: Role = "member" if found is None else found.role
+        stored = await self._opened(digest, address)
+        role: Role = "member" if stored is None else stored.role
         if await self._store.read(accounts.password_at(address)) is not None:
             raise AddressTaken
         encoded = await self._passwords.hash(password)
@@ -169,10 +169,10 @@ class Registration:
         now = session.created_at
         consent = None if accepted is None else Consent(accepted, now)
         account = Account(account_id, address, display_name, role, "enabled", now, now, consent)
-        given = (account, encoded, session, digest_of(token.encode()))
+        values = (account, encoded, session, digest_of(token.encode()))
         detail: dict[str, str | None] = {"role": role}
-        if found is not None:
-            detail = {"invitationId": found.invitation_id, **granted(found)}
+        if stored is not None:
+            detail = {"invitationId": stored.invitation_id, **granted(stored)}
         entry = self._audit.entry(
             "account_registered",
             actor=account_id,
@@ -181,9 +181,9 @@ class Registration:
             detail=detail,
         )
         if digest is not None:
-            account = await self._audit.write(invitations.use(digest, *given), entry)
+            account = await self._audit.write(invitations.use(digest, *values), entry)
         else:
-            register = invitations.register_openly(self._prerequisites, *given)
+            register = invitations.register_openly(self._prerequisites, *values)
             await self._audit.write(register, entry)
         return SignedIn(account, session, token, encoded)
 
@@ -196,7 +196,7 @@ class Registration:
             if not await self.is_open():
                 raise InvitationUnusable
             return None
-        found = await self._store.read(invitations.by_digest(digest))
-        if found is None or not found.admits(address, milliseconds(self._now())):
+        stored = await self._store.read(invitations.by_digest(digest))
+        if stored is None or not stored.admits(address, milliseconds(self._now())):
             raise InvitationUnusable
-        return found
+        return stored

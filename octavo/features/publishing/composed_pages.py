@@ -86,10 +86,10 @@ class ComposedPages:
         `StoreUnavailable`. Cancellation changes nothing.
         """
         for _ in range(_TRIES):
-            found = await self._access.mapped(link, token)
-            if found is None:
+            mapped = await self._access.mapped(link, token)
+            if mapped is None:
                 return None
-            link, site = found
+            link, site = mapped
             target = link.link.target
             file_id = FileId(note) if note is not None else target.file_id
             file = None if file_id is None else site.note(target, file_id)

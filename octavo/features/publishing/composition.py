@@ -102,13 +102,13 @@ class ViewComposer:
             image = site.linked_image(kind, to, note.path)
             if image is not None:
                 return self._image(note, image)
-        found = site.linked_note(link.target, kind, to, note.path)
-        if found is None:
+        linked = site.linked_note(link.target, kind, to, note.path)
+        if linked is None:
             return None
         fragment = f"#{fragment_of(kind, heading)}" if heading else ""
-        if found.file_id == note.file_id and fragment:
+        if linked.file_id == note.file_id and fragment:
             return LinkAddress(fragment)
-        return LinkAddress(f"{self._note(found.file_id)}{fragment}")
+        return LinkAddress(f"{self._note(linked.file_id)}{fragment}")
 
     def _image(self, note: ChangedFile, image: ChangedFile) -> ImageAddress:
         path = f"{self.places.token}/attachments/{image.file_id}/{image.revision_id}"

@@ -35,9 +35,9 @@ class LinkAccess:
 
     async def find(self, token: str) -> ReadableLink | None:
         """Return the link of a token, or of an open report's; None if it opens nothing now."""
-        found = await self._store.read(publications.by_digest(digest_of(token.encode())))
-        opens = found is not None and found.opens_at(milliseconds(self._now()))
-        return found if opens else None
+        link = await self._store.read(publications.by_digest(digest_of(token.encode())))
+        opens = link is not None and link.opens_at(milliseconds(self._now()))
+        return link if opens else None
 
     async def admitted(self, token: str, ticket: str | None) -> ReadableLink | None:
         """Return the link of a token, if it opens something with a ticket; None otherwise."""

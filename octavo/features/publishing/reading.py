@@ -76,13 +76,13 @@ class ShownImages:
         if target.file_id is not None:
             return await self._shows(link, site, site.note(target, target.file_id), image)
         try:
-            found = await self._store.read_much(
+            linking = await self._store.read_much(
                 back_links(link.link.workspace_id, image.file_id, FIRST, _MOST_LINKING)
             )
         except LinksOutdated:
             # The index is incomplete, and nothing is proven. (Addresses on pages name their note.)
             return False
-        names = dict.fromkeys(back_link.file_id for back_link in found or () if back_link.embed)
+        names = dict.fromkeys(back_link.file_id for back_link in linking or () if back_link.embed)
         notes = [file for name in names if (file := site.note(target, name)) is not None]
         for file in notes[:_MOST_PROVEN]:
             if await self._shows(link, site, file, image):
@@ -111,14 +111,14 @@ class ShownImages:
             rendered = await self._renderings.get(source)
         except TextGone:
             return frozenset()
-        found: set[FileId] = set()
+        shown: set[FileId] = set()
         for number, each in enumerate(() if rendered is None else rendered.references):
             if number % _STEP == _STEP - 1:
                 await trio.lowlevel.checkpoint()
             image = site.linked_image(each.kind, each.target, file.path) if each.embed else None
             if image is not None:
-                found.add(image.file_id)
-        return frozenset(found)
+                shown.add(image.file_id)
+        return frozenset(shown)
 
 
 ROUTE = "published-link"
@@ -254,10 +254,10 @@ class PublishedReading:
         `octavo.features.images.thumbnails.Thumbnails.get`, except `BlobMissing`.
         """
         admitted = await self._access.admitted(token, ticket)
-        found = None if admitted is None else await self._access.mapped(admitted, token)
-        if found is None:
+        mapped = None if admitted is None else await self._access.mapped(admitted, token)
+        if mapped is None:
             return None
-        link, site = found
+        link, site = mapped
         image = site.image(file_id)
         if image is None or image.revision_id != revision_id:
             return None

@@ -191,8 +191,8 @@ class Renderings:
         """
         async with self._turn_of(workspace):
             try:
-                given = b64encode(compressed(text)).decode()
-                made = b64decode(await self._run(render_task.render_stored, given))
+                encoded = b64encode(compressed(text)).decode()
+                made = b64decode(await self._run(render_task.render_stored, encoded))
             except (WorkRefused, WorkTooLarge):
                 return None
             except WorkerFailed:
@@ -219,13 +219,13 @@ class Renderings:
     async def _stored(self, source: TextSource) -> RenderedNote | None:
         """Return what the database has; None without it. Raises `_ShownPlain`."""
         try:
-            found = await self._store.read(rendered_notes.find(source, VERSION))
+            kept = await self._store.read(rendered_notes.find(source, VERSION))
         except TextDamaged:
             # The text can be rendered again.
             return None
-        if found is None:
+        if kept is None:
             return None
-        text, used_at = found
+        text, used_at = kept
         if milliseconds(self._now()) - used_at > TOUCH_MILLISECONDS:
             self._used.add(source.content)
             self._noted.set()
@@ -259,8 +259,8 @@ class Renderings:
         if data is None:
             raise TextGone
         try:
-            given = b64encode(data).decode()
-            made = b64decode(await self._run(render_task.render_stored, given))
+            encoded = b64encode(data).decode()
+            made = b64decode(await self._run(render_task.render_stored, encoded))
         except (WorkRefused, WorkTooLarge) as error:
             _log.warning("the note %s is shown as it was written: %s", source.file_id, error)
             self._keep(source, compressed(_PLAIN))

@@ -71,8 +71,8 @@ class LinkReports:
         At most ``limit`` are returned, which follow the one with the id ``before``, if it is given.
         Raises `NotAdministrator`.
         """
-        found = await self._store.read(link_reports.list_of(actor, before, limit))
-        return [(report, await self._addresses.token(report.report_id)) for report in found]
+        reports = await self._store.read(link_reports.list_of(actor, before, limit))
+        return [(report, await self._addresses.token(report.report_id)) for report in reports]
 
     async def dismiss(self, report_id: ReportId, *, actor: AccountId, client: str | None) -> None:
         """Close a report; the link stays as it is.

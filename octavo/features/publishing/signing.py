@@ -125,14 +125,14 @@ class Tickets:
             now = trio.current_time()
             if now - self._looked_at < UNKNOWN_SECONDS:
                 return
-            found = await self._store.read(keys_of("ticket"))
+            keys = await self._store.read(keys_of("ticket"))
             self._looked_at = now
-            if found:
-                self._remember(found)
+            if keys:
+                self._remember(keys)
 
-    def _remember(self, found: list[SigningKey]) -> SigningKey:
-        self._keys = {key.number: key for key in found}
-        return found[0]
+    def _remember(self, keys: list[SigningKey]) -> SigningKey:
+        self._keys = {key.number: key for key in keys}
+        return keys[0]
 
 
 class ReportAddresses:

@@ -132,13 +132,13 @@ class WorkspaceMap:
 
     def note(self, target: LinkTarget, file_id: FileId) -> ChangedFile | None:
         """Return a live note that a target opens; None for any other file."""
-        found = self._files.get(file_id)
-        return found if found is not None and opens(target, found) else None
+        file = self._files.get(file_id)
+        return file if file is not None and opens(target, file) else None
 
     def image(self, file_id: FileId) -> ChangedFile | None:
         """Return a live image; None for any other file."""
-        found = self._files.get(file_id)
-        return found if found is not None and found.kind == "attachment" else None
+        file = self._files.get(file_id)
+        return file if file is not None and file.kind == "attachment" else None
 
     def notes_below(self, folder: str) -> Sequence[ChangedFile]:
         """Return the live notes below a folder in the order of a reader.
@@ -210,17 +210,17 @@ class WorkspaceMap:
             at: the path of the note with the link.
         """
         for key in keys_of_link(kind, to, at):
-            found = self._least(key, target)
-            if found is not None:
-                return found
+            note = self._least(key, target)
+            if note is not None:
+                return note
         return None
 
     def linked_image(self, kind: LinkKind, to: str, at: str) -> ChangedFile | None:
         """Return the image that a link leads to; the arguments are those of `linked_note`."""
         for key in keys_of_link(kind, to, at):
-            found = self._least(key, None)
-            if found is not None:
-                return found
+            image = self._least(key, None)
+            if image is not None:
+                return image
         return None
 
     def _least(self, key: str, target: LinkTarget | None) -> ChangedFile | None:
@@ -229,7 +229,7 @@ class WorkspaceMap:
             named = self._by_key.get(key, [])
             ids = named if isinstance(named, list) else [named]
             files = (self._files[file_id] for file_id in ids)
-            found = min(
+            least = min(
                 (
                     candidate
                     for candidate in files
@@ -244,7 +244,7 @@ class WorkspaceMap:
             )
             if len(self._found) >= REMEMBERED:
                 self._found.clear()
-            self._found[key, target] = None if found is None else found.file_id
+            self._found[key, target] = None if least is None else least.file_id
         file_id = self._found[key, target]
         return None if file_id is None else self._files[file_id]
 
@@ -298,13 +298,13 @@ class WorkspaceMaps:
         ``workspace`` is its number. Use the map before the next checkpoint: it may change then.
         Raises `octavo.store.StoreUnavailable`. If cancelled, the map is read again later.
         """
-        found = self._maps.get(workspace)
-        if found is None or found.cursor != cursor:
-            found = await self._updated(workspace, cursor)
+        mapped = self._maps.get(workspace)
+        if mapped is None or mapped.cursor != cursor:
+            mapped = await self._updated(workspace, cursor)
         if workspace in self._maps:
             self._maps.move_to_end(workspace)
             self._unused.discard(workspace)
-        return found
+        return mapped
 
     def drop_unused(self) -> None:
         """Forget the maps that were not used since the previous call, in case they were deleted."""
@@ -316,21 +316,21 @@ class WorkspaceMaps:
         lock = self._locks.setdefault(workspace, trio.Lock())
         try:
             async with lock:
-                found = self._maps.get(workspace)
-                if found is not None and found.cursor == cursor:
-                    return found
-                if found is None:
-                    found = WorkspaceMap(self._shapes)
-                changed = await self._store.read_much(changed_since(workspace, found.cursor))
+                mapped = self._maps.get(workspace)
+                if mapped is not None and mapped.cursor == cursor:
+                    return mapped
+                if mapped is None:
+                    mapped = WorkspaceMap(self._shapes)
+                changed = await self._store.read_much(changed_since(workspace, mapped.cursor))
                 if changed is None:
                     # The history of the database was taken back.
-                    found = WorkspaceMap(self._shapes)
+                    mapped = WorkspaceMap(self._shapes)
                     changed = await self._store.read_much(changed_since(workspace, START))
                 assert changed is not None
                 reached, changes = changed
-                if reached == START and len(found):
+                if reached == START and len(mapped):
                     # The workspace is gone, and another one may get its number.
-                    found = WorkspaceMap(self._shapes)
+                    mapped = WorkspaceMap(self._shapes)
                 if len(changes) > _STEP:
                     # Nobody else sees a map that is not complete.
                     self._maps.pop(workspace, None)
@@ -338,11 +338,11 @@ class WorkspaceMaps:
                     if at:
                         await trio.lowlevel.checkpoint()
                     for change in changes[at : at + _STEP]:
-                        found.put(change)
-                found.cursor = reached
-                self._maps[workspace] = found
+                        mapped.put(change)
+                mapped.cursor = reached
+                self._maps[workspace] = mapped
                 self._drop_some()
-                return found
+                return mapped
         finally:
             if not lock.statistics().tasks_waiting and not lock.locked():
                 self._locks.pop(workspace, None)

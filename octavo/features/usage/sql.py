@@ -205,8 +205,8 @@ def room_for_part(workspace_id: WorkspaceId, import_id: str, number: int) -> Scr
         room: int | None = None
         for owner in await storage_of_owners(workspace_id)(transaction):
             if owner.limit is not None:
-                given = (owner.account_id, import_id, number)
-                row = await transaction.fetch_one(_PARTS_OF_OWNER, *given)
+                arguments = (owner.account_id, import_id, number)
+                row = await transaction.fetch_one(_PARTS_OF_OWNER, *arguments)
                 parts = 0 if row is None else int(row[0])
                 room = strictest(room, owner.limit - owner.used - parts)
         return room

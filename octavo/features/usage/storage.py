@@ -72,13 +72,13 @@ class StorageQuota:
 
         It may be negative. Raises `octavo.store.StoreUnavailable`.
         """
-        found = self._workspaces.get(workspace_id)
+        owners = self._workspaces.get(workspace_id)
         # Without limits, and without other processes, it does not become outdated.
-        if found is None or (found.until != math.inf and found.until <= trio.current_time()):
-            found = await self._read(workspace_id)
-        if not found.limited:
+        if owners is None or (owners.until != math.inf and owners.until <= trio.current_time()):
+            owners = await self._read(workspace_id)
+        if not owners.limited:
             return None
-        return min(owner.limit - owner.used for owner in found.limited)
+        return min(owner.limit - owner.used for owner in owners.limited)
 
     async def require(self, workspace_id: WorkspaceId, growth: int) -> None:
         """Raise `StorageLimitReached` if the files of a workspace may not grow by ``growth`` bytes.
@@ -91,9 +91,9 @@ class StorageQuota:
 
     def grew(self, workspace_id: WorkspaceId, growth: int) -> None:
         """Count that the files of a workspace have grown, or shrunk if ``growth`` is negative."""
-        found = self._workspaces.get(workspace_id)
-        if found is not None:
-            for owner in found.limited:
+        owners = self._workspaces.get(workspace_id)
+        if owners is not None:
+            for owner in owners.limited:
                 owner.used += growth
 
     def forget_account(self, account_id: AccountId) -> None:
@@ -114,8 +114,8 @@ class StorageQuota:
         Call this after a commit that may change them, or that deletes the workspace.
         """
         self._generation += 1
-        found = self._workspaces.pop(workspace_id, None)
-        for account_id in () if found is None else found.account_ids:
+        owners = self._workspaces.pop(workspace_id, None)
+        for account_id in () if owners is None else owners.account_ids:
             # What they use changes with the workspaces that they own.
             self.forget_account(account_id)
 
@@ -136,7 +136,7 @@ class StorageQuota:
                 limited.append(owner)
         fresh = FRESH_SECONDS if limited else self._unlimited_fresh
         account_ids = frozenset(row.account_id for row in stored)
-        found = _Owners(account_ids, tuple(limited), trio.current_time() + fresh)
+        owners = _Owners(account_ids, tuple(limited), trio.current_time() + fresh)
         if current:
-            self._workspaces[workspace_id] = found
-        return found
+            self._workspaces[workspace_id] = owners
+        return owners

@@ -138,8 +138,8 @@ class AccountOperations:
     )
     async def get_account(self, call: contract.Call) -> schemas.AccountSchema:
         """Return the account of the caller."""
-        found = await self._own.read(caller_of(call).account_id)
-        return account_schema(found, self._legal)
+        details = await self._own.read(caller_of(call).account_id)
+        return account_schema(details, self._legal)
 
     @contract.operation(
         id="updateOwnAccount",
@@ -174,13 +174,13 @@ class AccountOperations:
         self, call: contract.Call, body: PreferencesUpdate
     ) -> schemas.PreferencesSchema:
         """Change preferences."""
-        found = await self._own.update_preferences(
+        preferences = await self._own.update_preferences(
             caller_of(call).account_id,
             theme_family=None if body.theme_family is MISSING else body.theme_family,
             appearance=None if body.appearance is MISSING else body.appearance,
             spell_check=None if body.spell_check is MISSING else body.spell_check,
         )
-        return _preferences(found)
+        return _preferences(preferences)
 
     @contract.operation(
         id="acceptLegalDocuments",

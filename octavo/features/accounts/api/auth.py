@@ -189,12 +189,12 @@ class AuthOperations:
         with protocol_errors():
             callers.refuse_other_origin(call.headers, self._origin)
             token = callers.session_token(call.headers)
-            found = None if token is None else await self._signing_in.session_of(token)
-        if found is None:
+            open_session = None if token is None else await self._signing_in.session_of(token)
+        if open_session is None:
             return None
         return AuthSessionState(
-            session=auth_protocol.details_of(found.session, self._life),
-            user=auth_protocol.user_of(found.account),
+            session=auth_protocol.details_of(open_session.session, self._life),
+            user=auth_protocol.user_of(open_session.account),
         )
 
     @contract.operation(
@@ -248,21 +248,21 @@ class AuthOperations:
         with protocol_errors():
             callers.require_origin(call.headers, self._origin)
             token = callers.session_token(call.headers)
-            found = None if token is None else await self._signing_in.session_of(token)
-            if found is None:
+            open_session = None if token is None else await self._signing_in.session_of(token)
+            if open_session is None:
                 raise NotSignedIn
-            if found.account.state == "locked":
+            if open_session.account.state == "locked":
                 raise AccountLocked
-            if self._legal.due_from(found.account.consent):
+            if self._legal.due_from(open_session.account.consent):
                 raise ConsentDue(self._legal)
-            fault = password_fault(body.new_password, found.account.address)
+            fault = password_fault(body.new_password, open_session.account.address)
             if fault is not None:
                 raise InvalidRequest(errors=[("/newPassword", fault)])
             account = await self._own_password.change(
-                found.account.account_id,
+                open_session.account.account_id,
                 body.current_password,
                 body.new_password,
-                session=found.session.session_id,
+                session=open_session.session.session_id,
                 end_others=body.revoke_other_sessions,
                 client=call.client,
             )

@@ -149,10 +149,10 @@ class OperatorTokens:
         """Return the operator. Raises `OperatorOff`, `NotSignedIn` and `CredentialRefused`."""
         if not self._digests:
             raise OperatorOff
-        given = call.header(b"authorization") or b""
-        if given[:7].lower() != _BEARER:
+        header = call.header(b"authorization") or b""
+        if header[:7].lower() != _BEARER:
             raise NotSignedIn("Send the operator token as authorization: Bearer.")
-        token = given[7:]
+        token = header[7:]
         if not is_operator_token(token) or digest_of(token) not in self._digests:
             self._refused.note(CredentialRefused.code, call.operation.id, client=call.client)
             raise CredentialRefused("The operator token is not one of this installation.")

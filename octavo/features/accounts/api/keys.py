@@ -260,8 +260,8 @@ class KeyOperations:
 def _limit_errors(body: ApiKeyCreateInput) -> list[tuple[str, str]]:
     chosen, folder = body.workspace_ids, body.folder
     if body.scopes is None:
-        given = (("/workspaceIds", chosen), ("/folder", folder))
-        return [(pointer, _SCOPELESS) for pointer, value in given if value is not None]
+        limits = (("/workspaceIds", chosen), ("/folder", folder))
+        return [(pointer, _SCOPELESS) for pointer, value in limits if value is not None]
     if folder is None:
         return []
     if chosen is None or len(set(chosen)) != 1:

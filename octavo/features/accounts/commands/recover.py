@@ -49,8 +49,8 @@ async def recover(settings: KernelSettings, address: Address) -> str:
 @click.argument("address")
 @takes_settings("data_dir", "database", "public_url")
 @click.pass_context
-def command(context: click.Context, /, address: str, **given: str | None) -> None:
+def command(context: click.Context, /, address: str, **options: str | None) -> None:
     """Print the link. Raises `Failed`."""
-    found = read(context, given)
-    token = trio.run(recover, found.settings, address_of(address))
-    say(reset_link(public_url_of(found), token))
+    loaded = read(context, options)
+    token = trio.run(recover, loaded.settings, address_of(address))
+    say(reset_link(public_url_of(loaded), token))

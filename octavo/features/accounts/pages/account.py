@@ -52,11 +52,11 @@ def add_account_pages(site: PageRegistry, usage: ReadUsage) -> None:
 
     @site.form("/account/preferences")
     async def change_preferences(visitor: Visitor) -> Response:
-        given = visitor.given
+        fields = visitor.given
         body = {
-            "themeFamily": given.get("themeFamily", ""),
-            "appearance": given.get("appearance", ""),
-            "spellCheck": "spellCheck" in given,
+            "themeFamily": fields.get("themeFamily", ""),
+            "appearance": fields.get("appearance", ""),
+            "spellCheck": "spellCheck" in fields,
         }
         path = "/api/account/preferences"
         try:
@@ -71,11 +71,11 @@ def add_account_pages(site: PageRegistry, usage: ReadUsage) -> None:
 
     @site.form(_PASSWORD)
     async def change_password(visitor: Visitor) -> Response:
-        given = visitor.given
+        fields = visitor.given
         body = {
-            "currentPassword": given.get("currentPassword", ""),
-            "newPassword": given.get("newPassword", ""),
-            "revokeOtherSessions": "end" in given,
+            "currentPassword": fields.get("currentPassword", ""),
+            "newPassword": fields.get("newPassword", ""),
+            "revokeOtherSessions": "end" in fields,
         }
         try:
             await visitor.api.call("POST", "/api/auth/change-password", body)
@@ -85,7 +85,7 @@ def add_account_pages(site: PageRegistry, usage: ReadUsage) -> None:
             trouble = form_errors_of(problem)
         else:
             return redirect("/account", "password-changed")
-        return await show("accounts/password.html", trouble=trouble, given=given)
+        return await show("accounts/password.html", trouble=trouble, given=fields)
 
     @site.page("/account/consent")
     async def show_consent(visitor: Visitor) -> Response:

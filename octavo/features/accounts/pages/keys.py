@@ -108,14 +108,14 @@ def add_key_pages(site: PageRegistry, now: Clock) -> None:
     @site.page(f"{_KEYS}/<uuid:key_id>/revoke")
     async def ask(visitor: Visitor, key_id: str) -> Response:
         keys = await visitor.api.get(ApiKeyList, "/api/account/keys")
-        found = next((item for item in keys.items if item.id == str(key_id)), None)
-        if found is None:
+        key = next((item for item in keys.items if item.id == str(key_id)), None)
+        if key is None:
             return redirect(_KEYS)
         return await show(
             "confirm.html",
             place="Keys",
             heading="Revoke this key?",
-            subject=found.name,
+            subject=key.name,
             text="Programs that use it are refused from then on. This can't be undone.",
             button="Revoke the key",
             back=_KEYS,
@@ -128,14 +128,14 @@ def add_key_pages(site: PageRegistry, now: Clock) -> None:
         return redirect(_KEYS, "key-revoked")
 
 
-def _limits(given: Mapping[str, str]) -> dict[str, object] | FormErrors:
+def _limits(fields: Mapping[str, str]) -> dict[str, object] | FormErrors:
     """Return the members of the request that limit the key; or why the form is refused."""
-    scope = given.get("access")
+    scope = fields.get("access")
     if scope not in ACCESS:
         return FormErrors(400, fields={"access": "Choose what the key may do."})
-    chosen = [name.removeprefix(_WORKSPACE) for name in given if name.startswith(_WORKSPACE)]
+    chosen = [name.removeprefix(_WORKSPACE) for name in fields if name.startswith(_WORKSPACE)]
     # As people type it: with slashes around it, or copied from a system that decomposes letters.
-    folder = normalize("NFC", given.get("folder", "").strip().strip("/"))
+    folder = normalize("NFC", fields.get("folder", "").strip().strip("/"))
     if scope not in (READ, WRITE):
         if chosen or folder:
             return FormErrors(400, fields={"access": _FULL_IS_UNLIMITED})

@@ -57,9 +57,9 @@ def add_password_reset_pages(site: PageRegistry, opens: ResetOpens) -> None:
 
     @site.form(RESET, Audience.ANYBODY)
     async def reset(visitor: Visitor) -> Response:
-        given = visitor.given
-        token = given.get("token", "")
-        body = {"newPassword": given.get("newPassword", ""), "token": token}
+        fields = visitor.given
+        token = fields.get("token", "")
+        body = {"newPassword": fields.get("newPassword", ""), "token": token}
         try:
             await visitor.api.call("POST", "/api/auth/reset-password", body)
         except InvalidResetToken as problem:
@@ -82,10 +82,10 @@ WRONG = FormErrors(
 def add_sign_in_pages(site: PageRegistry) -> None:
     """Serve the pages of signing in and out."""
 
-    async def form(given: Mapping[str, str], trouble: FormErrors | None = None) -> Response:
+    async def form(fields: Mapping[str, str], trouble: FormErrors | None = None) -> Response:
         open_to_all = await site.registration_is_open()
         return await show(
-            "accounts/sign_in.html", trouble=trouble, given=given, open_registration=open_to_all
+            "accounts/sign_in.html", trouble=trouble, given=fields, open_registration=open_to_all
         )
 
     @site.page(SIGN_IN, Audience.ANYBODY)
@@ -97,30 +97,30 @@ def add_sign_in_pages(site: PageRegistry) -> None:
 
     @site.form(SIGN_IN, Audience.ANYBODY)
     async def sign_in(visitor: Visitor) -> Response:
-        given = visitor.given
-        following = inside(given.get("next", ""), site.public_url)
+        fields = visitor.given
+        following = inside(fields.get("next", ""), site.public_url)
         body = {
-            "email": given.get("address", ""),
-            "password": given.get("password", ""),
-            "rememberMe": "remember" in given,
+            "email": fields.get("address", ""),
+            "password": fields.get("password", ""),
+            "rememberMe": "remember" in fields,
         }
         try:
             performed = await visitor.api.call("POST", "/api/auth/sign-in/email", body)
         except CredentialRefused:
-            return await form(given, WRONG)
+            return await form(fields, WRONG)
         except Problem as problem:
-            return await form(given, form_errors_of(problem, {"email": "address"}))
+            return await form(fields, form_errors_of(problem, {"email": "address"}))
         return redirect(following, headers=performed.headers)
 
     @site.form(AGAIN, Audience.ANYBODY, stamped=True)
     async def sign_in_to_go_on(visitor: Visitor) -> Response:
-        given = visitor.given
-        kept, address = kept_fields(given), given.get("address", "")
-        following = inside(given.get("following", ""), site.public_url)
+        fields = visitor.given
+        kept, address = kept_fields(fields), fields.get("address", "")
+        following = inside(fields.get("following", ""), site.public_url)
         body = {
             "email": address,
-            "password": given.get("password", ""),
-            "rememberMe": "remember" in given,
+            "password": fields.get("password", ""),
+            "rememberMe": "remember" in fields,
         }
         again = partial(sign_in_again, kept, following, address=address)
         try:

@@ -121,14 +121,14 @@ def changed(decisions: Decisions, change: DecisionsChange) -> Decisions:
     """
     controls = decisions.controls
     state = change.state or decisions.state
-    given = decisions.lock_reason if change.lock_reason is None else change.lock_reason or None
+    reason = decisions.lock_reason if change.lock_reason is None else change.lock_reason or None
     if change.controls is not None:
         controls = changed_controls(controls, change.controls)
     return replace(
         decisions,
         role=change.role or decisions.role,
         state=state,
-        lock_reason=given if state == "locked" else None,
+        lock_reason=reason if state == "locked" else None,
         storage=decisions.storage if change.storage is None else change.storage,
         controls=controls,
     )

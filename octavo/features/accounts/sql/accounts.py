@@ -206,10 +206,10 @@ def decide(
                     f"DELETE FROM {table} WHERE account_id = $1::uuid", account_id
                 )
         await notify_access(transaction, account_id)
-        found = await summary_of(account_id, month_of(now / 1000))(transaction)
-        if found is None:
+        summary = await summary_of(account_id, month_of(now / 1000))(transaction)
+        if summary is None:
             raise AccountMissing
-        return found
+        return summary
 
     return change_decisions
 
@@ -253,10 +253,10 @@ def rename(account_id: AccountId, display_name: str, now: int) -> Script[Account
             display_name,
             now,
         )
-        found = await details_of(account_id, month_of(now / 1000))(transaction)
-        if renamed != 1 or found is None:
+        details = await details_of(account_id, month_of(now / 1000))(transaction)
+        if renamed != 1 or details is None:
             raise AccountGone
-        return found
+        return details
 
     return rename_account
 

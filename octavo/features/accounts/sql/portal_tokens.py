@@ -49,10 +49,10 @@ def redeem(digest: bytes, now: int) -> Script[AccountSummary]:
             digest,
             now,
         )
-        found = None if row is None else await summary_of(AccountId(row[0]), month)(transaction)
-        if found is None or not found.account.open:
+        summary = None if row is None else await summary_of(AccountId(row[0]), month)(transaction)
+        if summary is None or not summary.account.open:
             raise PortalTokenUnusable
-        return found
+        return summary
 
     return redeem_token
 

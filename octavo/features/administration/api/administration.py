@@ -125,11 +125,11 @@ class AdministrationOperations:
         """Return a page of accounts."""
         require_administrator(call)
         after = contract.read_cursor(query.after, 1, identifier=0)
-        found = await self._administration.list(
+        summaries = await self._administration.list(
             AccountId(after[0] if after else ""), query.limit + 1, query.text
         )
         page, following = contract.split_page(
-            found, query.limit, lambda summary: (summary.account.account_id,)
+            summaries, query.limit, lambda summary: (summary.account.account_id,)
         )
         return AccountList(items=tuple(_schema(summary) for summary in page), next=following)
 
@@ -199,28 +199,28 @@ class AdministrationOperations:
         return contract.REMOVED
 
 
-def controls_change(given: AccountControlsInput, *, below: str) -> ControlsChange:
+def controls_change(controls: AccountControlsInput, *, below: str) -> ControlsChange:
     """Return a change of controls that was sent below a pointer. Raises `InvalidRequest`."""
-    reason = _reason(given.lock_reason, below)
-    storage = given.storage_bytes
-    size, objects = given.download_bytes_per_month, given.download_objects_per_month
+    reason = _reason(controls.lock_reason, below)
+    storage = controls.storage_bytes
+    size, objects = controls.download_bytes_per_month, controls.download_objects_per_month
     return ControlsChange(
-        given.revision,
-        None if given.locked is MISSING else given.locked,
+        controls.revision,
+        None if controls.locked is MISSING else controls.locked,
         reason,
         None if storage is MISSING else StorageLimit(storage),
         None if size is MISSING else MonthlyLimit(size),
         None if objects is MISSING else MonthlyLimit(objects),
-        None if given.publishing is MISSING else given.publishing,
+        None if controls.publishing is MISSING else controls.publishing,
     )
 
 
-def _reason(given: str | MISSING | None, below: str) -> str | None:
+def _reason(reason: str | MISSING | None, below: str) -> str | None:
     """Return a reason: None to keep the present one, empty for none. Raises `InvalidRequest`."""
-    if given is MISSING:
+    if reason is MISSING:
         return None
     try:
-        return "" if given is None else parse_label(given, LONGEST_REASON)
+        return "" if reason is None else parse_label(reason, LONGEST_REASON)
     except ValueError as error:
         raise InvalidRequest(errors=[(f"{below}/lockReason", str(error))]) from None
 

@@ -41,9 +41,9 @@ command.add_command(recover)
 @click.option("--json", "as_json", is_flag=True, help="as one JSON object, for programs")
 @takes_settings("data_dir", "database")
 @click.pass_context
-def list_accounts(context: click.Context, /, as_json: bool, **given: str | None) -> None:
+def list_accounts(context: click.Context, /, as_json: bool, **options: str | None) -> None:
     """Print the accounts. Raises `Failed`."""
-    settings = read(context, given).settings
+    settings = read(context, options).settings
     accounts: list[commands.AccountRecord] = []
     after: str | None = None
     while True:
@@ -63,9 +63,9 @@ def list_accounts(context: click.Context, /, as_json: bool, **given: str | None)
 @click.option("--json", "as_json", is_flag=True, help="as one JSON object, for programs")
 @takes_settings("data_dir", "database")
 @click.pass_context
-def show(context: click.Context, /, account: str, as_json: bool, **given: str | None) -> None:
+def show(context: click.Context, /, account: str, as_json: bool, **options: str | None) -> None:
     """Print the account. Raises `Failed`."""
-    shown = _one(context, given, "show", account)
+    shown = _one(context, options, "show", account)
     say(_json(for_programs(shown)) if as_json else "\n".join(details(shown)))
 
 
@@ -84,11 +84,13 @@ def show(context: click.Context, /, account: str, as_json: bool, **given: str | 
 )
 @takes_settings("data_dir", "database")
 @click.pass_context
-def lock(context: click.Context, /, account: str, reason: str | None, **given: str | None) -> None:
+def lock(
+    context: click.Context, /, account: str, reason: str | None, **options: str | None
+) -> None:
     """Lock the account. Raises `Failed`."""
     if reason is not None and not 0 < len(reason.strip()) <= LONGEST_REASON:
         raise Failed(f"give a reason of 1 to {LONGEST_REASON} characters", exit_code=2)
-    changed = _one(context, given, "lock", account, reason)
+    changed = _one(context, options, "lock", account, reason)
     say(f"{changed.address} is locked")
 
 
@@ -97,11 +99,11 @@ def lock(context: click.Context, /, account: str, reason: str | None, **given: s
 @click.option("--yes", is_flag=True, help="do not ask for confirmation")
 @takes_settings("data_dir", "database")
 @click.pass_context
-def remove(context: click.Context, /, account: str, yes: bool, **given: str | None) -> None:
+def remove(context: click.Context, /, account: str, yes: bool, **options: str | None) -> None:
     """Remove the account. Raises `Failed`."""
     if not yes:
         _confirm(account)
-    removed = _one(context, given, "remove", account)
+    removed = _one(context, options, "remove", account)
     say(f"{removed.address} is removed")
 
 
@@ -124,8 +126,8 @@ def _changes(
     @click.argument("account", metavar="ACCOUNT")
     @takes_settings("data_dir", "database")
     @click.pass_context
-    def change(context: click.Context, /, account: str, **given: str | None) -> None:
-        say(result(_one(context, given, action, account)))
+    def change(context: click.Context, /, account: str, **options: str | None) -> None:
+        say(result(_one(context, options, action, account)))
 
     return click.command(action, cls=Command, help=summary)(change)
 
@@ -162,7 +164,7 @@ for change in (
 
 def _one(
     context: click.Context,
-    given: Mapping[str, str | None],
+    options: Mapping[str, str | None],
     action: commands.AccountAction,
     account: str,
     reason: str | None = None,
@@ -173,8 +175,8 @@ def _one(
         if not _is_unicode(value):
             raise Failed(f"the {name} is not text in UTF-8", exit_code=2)
     asked = commands.AccountCommand(action=action, account=account, reason=reason)
-    [found] = _done(read(context, given).settings, asked).accounts
-    return found
+    [record] = _done(read(context, options).settings, asked).accounts
+    return record
 
 
 def _is_unicode(argument: str) -> bool:

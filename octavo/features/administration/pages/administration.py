@@ -73,21 +73,21 @@ def add_pages(site: PageRegistry, usage: ReadUsage) -> None:
 
     @site.form(f"{_ACCOUNTS}/<uuid:account_id>", only)
     async def change(visitor: Visitor, account_id: str) -> Response:
-        given = visitor.given
-        limit, fault = parse_megabytes(given.get("storage", ""))
+        fields = visitor.given
+        limit, fault = parse_megabytes(fields.get("storage", ""))
         if fault:
             return await _account(visitor, account_id, FormErrors(400, "", {"storage": fault}))
         decided: dict[str, object] = {
-            "role": given.get("role", ""),
-            "state": given.get("state", ""),
-            "lockReason": given.get("reason", "").strip() or None,
+            "role": fields.get("role", ""),
+            "state": fields.get("state", ""),
+            "lockReason": fields.get("reason", "").strip() or None,
             "limit": {"storageBytes": limit},
         }
         # What the person did not touch is left as others may have decided it meanwhile.
         body = {
             member: value
             for (member, value), name in zip(decided.items(), _DECIDED, strict=True)
-            if given.get(name, "").strip() != given.get(f"shown-{name}", "")
+            if fields.get(name, "").strip() != fields.get(f"shown-{name}", "")
         }
         names = {"storageBytes": "storage", "lockReason": "reason"}
         changed = await _changed(visitor, account_id, body, names)
@@ -98,26 +98,26 @@ def add_pages(site: PageRegistry, usage: ReadUsage) -> None:
 
     @site.form(f"{_ACCOUNTS}/<uuid:account_id>/controls", only)
     async def change_controls(visitor: Visitor, account_id: str) -> Response:
-        given = visitor.given
-        limit, no_limit = parse_megabytes(given.get("controlledStorage", ""))
-        size, no_size = parse_megabytes(given.get("downloads", ""))
-        files, no_files = parse_number(given.get("filesRead", ""))
+        fields = visitor.given
+        limit, no_limit = parse_megabytes(fields.get("controlledStorage", ""))
+        size, no_size = parse_megabytes(fields.get("downloads", ""))
+        files, no_files = parse_number(fields.get("filesRead", ""))
         faults = {"controlledStorage": no_limit, "downloads": no_size, "filesRead": no_files}
         errors = {name: fault for name, fault in faults.items() if fault}
-        revision = given.get("revision", "")
+        revision = fields.get("revision", "")
         if errors or not _REVISION.fullmatch(revision):
             return await _account(visitor, account_id, FormErrors(400, "", errors))
-        locked = "locked" in given
+        locked = "locked" in fields
         controls: dict[str, object] = {
             "revision": int(revision),
             "locked": locked,
             "storageBytes": limit,
             "downloadBytesPerMonth": size,
             "downloadObjectsPerMonth": files,
-            "publishing": "publishing" in given,
+            "publishing": "publishing" in fields,
         }
         if locked:
-            controls["lockReason"] = given.get("lockReason", "").strip() or None
+            controls["lockReason"] = fields.get("lockReason", "").strip() or None
         names = {
             "storageBytes": "controlledStorage",
             "downloadBytesPerMonth": "downloads",
@@ -152,8 +152,11 @@ def add_pages(site: PageRegistry, usage: ReadUsage) -> None:
 
     @site.form(_INVITATIONS, only, once=True)
     async def invite(visitor: Visitor) -> Response:
-        given = visitor.given
-        body = {"role": given.get("role", ""), "address": given.get("address", "").strip() or None}
+        fields = visitor.given
+        body = {
+            "role": fields.get("role", ""),
+            "address": fields.get("address", "").strip() or None,
+        }
         try:
             made = await visitor.api.send(InvitationCreated, "POST", "/api/invitations", body)
         except Problem as problem:
@@ -289,11 +292,11 @@ async def _names(visitor: Visitor, page: accounts.AuditList, chosen: str | None)
     names: dict[str, str] = {}
     for account_id in mentioned - {None, *SERVICES}:
         try:
-            found = await visitor.api.get(
+            account = await visitor.api.get(
                 accounts.AccountSummarySchema, f"/api/accounts/{account_id}"
             )
         except NotFound:
             # The id of a session, a key or an invitation, or of a removed account.
             continue
-        names[found.id] = found.display_name
+        names[account.id] = account.display_name
     return names

@@ -127,8 +127,8 @@ class ImportOperations:
         """Return an import of the caller."""
         caller = caller_of(call)
         workspace_id = await self._access.workspace(caller, path.workspace_id, "write")
-        found = await self._imports.find(workspace_id, caller.account_id, path.import_id)
-        return _import(found)
+        stored = await self._imports.find(workspace_id, caller.account_id, path.import_id)
+        return _import(stored)
 
     @contract.operation(
         id="completeWorkspaceImport",
@@ -182,28 +182,28 @@ class ImportOperations:
         return contract.REMOVED
 
 
-def _import(found: StoredImport) -> schemas.Import:
+def _import(stored: StoredImport) -> schemas.Import:
     state: Literal["started", "running", "done", "failed"] = "started"
     failure = None
-    if found.result is not None:
+    if stored.result is not None:
         state = "done"
-    elif found.running:
+    elif stored.running:
         state = "running"
-    elif found.failure is not None:
+    elif stored.failure is not None:
         state = "failed"
-        failure = schemas.ImportFailure(**json.loads(found.failure))
+        failure = schemas.ImportFailure(**json.loads(stored.failure))
     return schemas.Import(
-        import_id=found.import_id,
+        import_id=stored.import_id,
         state=state,
-        parts=tuple(part.number for part in found.parts),
+        parts=tuple(part.number for part in stored.parts),
         received=tuple(
             schemas.ImportPart(number=part.number, size=part.size, digest=digest_of_key(part.key))
-            for part in found.parts
+            for part in stored.parts
             if state in ("started", "failed")
         ),
-        read=found.bytes_read,
-        total=found.total,
-        result=None if found.result is None else _result(read_result(found.result)),
+        read=stored.bytes_read,
+        total=stored.total,
+        result=None if stored.result is None else _result(read_result(stored.result)),
         failure=failure,
     )
 

@@ -79,14 +79,14 @@ def tries_of(error: ClientError) -> str:
     return f", after {error.attempts} tries in {time}"
 
 
-def unknown_workspace(wanted: str, found: list[Workspace]) -> str:
+def unknown_workspace(wanted: str, workspaces: list[Workspace]) -> str:
     """Return that there is no such workspace, and those that there are."""
-    names = sorted({workspace.name for workspace in found})
+    names = sorted({workspace.name for workspace in workspaces})
     named = ", ".join(names[:_WORKSPACES_NAMED])
     more = len(names) - _WORKSPACES_NAMED
     if more > 0:
         named += f" and {counted(more, 'other')}"
-    known = f"this account has {named}" if found else "this account has none"
+    known = f"this account has {named}" if workspaces else "this account has none"
     return f"there is no workspace {wanted}: {known}"
 
 

@@ -209,9 +209,9 @@ class WorkspaceTransfers:
         """Return the workspace that is meant; ``remedy`` is what to do if none has the name."""
         wanted = self._wanted
         async with self._client(_FIRST_CONTACT) as client:
-            found = [workspace async for workspace in client.workspaces()]
-            named = [workspace for workspace in found if workspace.id == wanted.lower()]
-            named = named or [workspace for workspace in found if workspace.name == wanted]
+            workspaces = [workspace async for workspace in client.workspaces()]
+            named = [workspace for workspace in workspaces if workspace.id == wanted.lower()]
+            named = named or [workspace for workspace in workspaces if workspace.name == wanted]
             if not named and create and not _is_id(wanted):
                 made = await client.create_workspace(wanted)
                 self._created = True
@@ -221,7 +221,7 @@ class WorkspaceTransfers:
         if not named:
             # One is created under a name, not under an id.
             raise TransferFailed(
-                reports.unknown_workspace(wanted, found) + ("" if _is_id(wanted) else remedy)
+                reports.unknown_workspace(wanted, workspaces) + ("" if _is_id(wanted) else remedy)
             )
         if len(named) > 1:
             ids = ", ".join(workspace.id for workspace in named)

@@ -79,17 +79,17 @@ def find_directory(source: PartFiles) -> ArchiveDirectory:
         )
     _, disk, directory_disk, here, entries, size, offset, _ = zf.END.unpack_from(tail, at)
     comment = tail[at + zf.END.size :]
-    found = (disk, directory_disk, here, entries, size, offset)
+    figures = (disk, directory_disk, here, entries, size, offset)
     end = tail_at + at
     zip64 = _zip64_end(source, end)
     if zip64 is not None:
         end, values = zip64
         limits = (zf.MAX_16,) * 4 + (zf.MAX_32,) * 2
-        for short, long, limit in zip(found, values, limits, strict=True):
+        for short, long, limit in zip(figures, values, limits, strict=True):
             if short not in (long, limit):
                 raise ArchiveInvalid(f"{_BROKEN}: its ZIP64 record contradicts its end.")
-        found = values
-    disk, directory_disk, here, entries, size, offset = found
+        figures = values
+    disk, directory_disk, here, entries, size, offset = figures
     if disk or directory_disk or here != entries:
         raise ArchiveInvalid("The archive is one of several disks. Send a single zip archive.")
     start = end - size
@@ -216,5 +216,5 @@ def zip64_values(field: bytes | None, short: tuple[int, ...]) -> tuple[int, ...]
     form = f"<{short.count(zf.MAX_32)}Q"
     if field is None or len(field) < calcsize(form):
         return None
-    found = iter(unpack_from(form, field))
-    return tuple(next(found) if value == zf.MAX_32 else value for value in short)
+    large = iter(unpack_from(form, field))
+    return tuple(next(large) if value == zf.MAX_32 else value for value in short)

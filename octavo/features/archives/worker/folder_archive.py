@@ -108,8 +108,8 @@ def _walk(root: Path, problems: list[str]) -> Iterator[tuple[str, os.DirEntry[st
     while folders:
         folder = folders.pop()
         try:
-            with os.scandir(root / folder) as found:
-                entries = list(found)
+            with os.scandir(root / folder) as scanned:
+                entries = list(scanned)
         except OSError as error:
             if _matters(f"{folder}/_.md"):
                 problems.append(f"{root / folder}: {error.strerror}")
@@ -157,16 +157,16 @@ def _add(listing: FolderListing, path: str, entry: os.DirEntry[str]) -> None:
             )
 
 
-def _packed(writer: ZipWriter, root: Path, given: FolderFile) -> Iterator[bytes]:
-    path = root / given.path
+def _packed(writer: ZipWriter, root: Path, file: FolderFile) -> Iterator[bytes]:
+    path = root / file.path
     try:
         opened = _open(path)
         try:
-            if given.is_note and given.size <= _LARGEST_IN_MEMORY:
-                data = b"".join(_read(opened, given.size))
-                yield writer.note(given.path, data)
+            if file.is_note and file.size <= _LARGEST_IN_MEMORY:
+                data = b"".join(_read(opened, file.size))
+                yield writer.note(file.path, data)
             else:
-                yield from _stored(writer, opened, given)
+                yield from _stored(writer, opened, file)
         finally:
             os.close(opened)
     except OSError as error:
@@ -175,18 +175,18 @@ def _packed(writer: ZipWriter, root: Path, given: FolderFile) -> Iterator[bytes]
         raise FolderChanged(f"{path} was changed while it was read") from None
 
 
-def _stored(writer: ZipWriter, opened: int, given: FolderFile) -> Iterator[bytes]:
+def _stored(writer: ZipWriter, opened: int, file: FolderFile) -> Iterator[bytes]:
     """Read a file twice, as its checksum is in front of its data."""
     expected = 0
-    for piece in _read(opened, given.size):
+    for piece in _read(opened, file.size):
         expected = crc32(piece, expected)
     os.lseek(opened, 0, os.SEEK_SET)
-    yield writer.begin_stored(given.path, given.size, expected)
-    found = 0
-    for piece in _read(opened, given.size):
-        found = crc32(piece, found)
+    yield writer.begin_stored(file.path, file.size, expected)
+    actual = 0
+    for piece in _read(opened, file.size):
+        actual = crc32(piece, actual)
         yield piece
-    if found != expected:
+    if actual != expected:
         raise _Changed
 
 

@@ -49,16 +49,16 @@ class PartFiles:
         return self._window[inside : inside + size]
 
     def _read(self, at: int, size: int) -> bytes:
-        found = []
+        chunks = []
         while size > 0 and at < self.size:
             part = bisect_right(self._starts, at) - 1
             chunk = os.pread(self._opened(part), size, at - self._starts[part])
             if not chunk:
                 raise OSError(f"the part {self._paths[part]} became shorter")
-            found.append(chunk)
+            chunks.append(chunk)
             at += len(chunk)
             size -= len(chunk)
-        return b"".join(found)
+        return b"".join(chunks)
 
     def _opened(self, part: int) -> int:
         if part != self._open:

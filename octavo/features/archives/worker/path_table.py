@@ -113,10 +113,12 @@ def _distinct(bucket: bytearray, paths: PathFile) -> Iterator[bytes]:
     records = [data[at : at + _RECORD] for at in range(0, len(data), _RECORD)]
     records.sort()
     for _, same in groupby(records, key=_digest):
-        found = list(same)
-        if len(found) > 1:
-            found.sort(key=lambda record: place_rank(paths.path(int.from_bytes(record[_DIGEST:]))))
-        yield found[0]
+        candidates = list(same)
+        if len(candidates) > 1:
+            candidates.sort(
+                key=lambda record: place_rank(paths.path(int.from_bytes(record[_DIGEST:])))
+            )
+        yield candidates[0]
 
 
 class PathTable:
@@ -143,8 +145,8 @@ class PathTable:
         except KeyError:
             if len(self._remembered) >= _REMEMBERED:
                 self._remembered.clear()
-            found = self._remembered[key] = self._find(key)
-            return found
+            path = self._remembered[key] = self._find(key)
+            return path
 
     def _find(self, key: str) -> str | None:
         high, low = _COLUMNS.unpack(digest_of_key(key))

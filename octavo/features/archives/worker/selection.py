@@ -44,10 +44,10 @@ class ExportLayout:
     @classmethod
     def of_comment(cls, comment: bytes) -> "ExportLayout | None":
         """Return the layout that the comment of an archive describes; None for no export."""
-        found = _COMMENT.fullmatch(comment)
-        if found is None:
+        match = _COMMENT.fullmatch(comment)
+        if match is None:
             return None
-        return cls(None if found[1] is None else found[1].decode())
+        return cls(None if match[1] is None else match[1].decode())
 
     def comment(self) -> bytes:
         """Return the comment of the archive."""

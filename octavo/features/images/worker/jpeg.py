@@ -69,10 +69,10 @@ def read_jpeg(data: bytes) -> JpegContainer:
     sampling = b""
     scans, start = 0, 2
     while True:
-        found = _MARKER.search(data, start)
-        if found is None:
+        match = _MARKER.search(data, start)
+        if match is None:
             raise image_file.truncated("JPEG")
-        start, marker = found.end() - 2, found[1][0]
+        start, marker = match.end() - 2, match[1][0]
         if marker == _EOI:
             break
         if marker in _WITHOUT_LENGTH:

@@ -73,9 +73,9 @@ class MemberOperations:
         role = (await self._access.seen(caller_of(call), workspace_id)).role
         after = contract.read_cursor(query.after, 2, identifier=1, numbers=(0,))
         start = None if after is None else (int(after[0]), after[1])
-        found = await self._members.list(workspace_id, start, query.limit + 1)
+        members = await self._members.list(workspace_id, start, query.limit + 1)
         page, following = contract.split_page(
-            found, query.limit, lambda member: (str(member.joined_at), member.account_id)
+            members, query.limit, lambda member: (str(member.joined_at), member.account_id)
         )
         shown = grants(role, "manage")
         return MemberList(

@@ -74,9 +74,9 @@ class WorkspaceOperations:
         else:
             rest = sorted(workspace_id for workspace_id in chosen if workspace_id > first)
             script = workspaces.chosen_of(caller.account_id, rest)
-        found = await self._store.read(script)
+        listed = await self._store.read(script)
         page, following = contract.split_page(
-            found, query.limit, lambda workspace: (workspace.workspace_id,)
+            listed, query.limit, lambda workspace: (workspace.workspace_id,)
         )
         return WorkspaceList(items=tuple(map(workspace_document, page)), next=following)
 

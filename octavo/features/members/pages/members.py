@@ -99,17 +99,17 @@ async def _exportable(visitor: Visitor, workspace: Workspace) -> bool:
 async def _settings(
     visitor: Visitor, workspace: Workspace, trouble: FormErrors | None = None
 ) -> Response:
-    given = visitor.given or {"name": workspace.name}
-    return await show("members/settings.html", trouble=trouble, workspace=workspace, given=given)
+    fields = visitor.given or {"name": workspace.name}
+    return await show("members/settings.html", trouble=trouble, workspace=workspace, given=fields)
 
 
 async def _deletion(
     workspace: Workspace,
     trouble: FormErrors | None = None,
-    given: object = None,
+    fields: object = None,
 ) -> Response:
     return await show(
-        "members/delete.html", trouble=trouble, workspace=workspace, given=given or {}
+        "members/delete.html", trouble=trouble, workspace=workspace, given=fields or {}
     )
 
 
@@ -192,8 +192,11 @@ def add_member_pages(site: PageRegistry) -> None:
 
     @site.form(f"{_RULE}/invitations", once=True)
     async def invite(visitor: Visitor, workspace_id: str) -> Response:
-        given = visitor.given
-        body = {"role": given.get("role", ""), "address": given.get("address", "").strip() or None}
+        fields = visitor.given
+        body = {
+            "role": fields.get("role", ""),
+            "address": fields.get("address", "").strip() or None,
+        }
         path = f"{LIST}/{workspace_id}/invitations"
         try:
             made = await visitor.api.send(InvitationCreated, "POST", path, body)

@@ -99,34 +99,34 @@ def add_register_pages(
     @site.form(PATH, Audience.ANYBODY, once=True)
     async def register(visitor: Visitor) -> Response:
         token = visitor.query.get("invitation", "")
-        given = visitor.given
+        fields = visitor.given
         body: dict[str, object] = {
             "invitation": token or None,
-            "address": given.get("address", ""),
-            "displayName": given.get("displayName", ""),
-            "password": given.get("password", ""),
-            "rememberMe": "remember" in given,
+            "address": fields.get("address", ""),
+            "displayName": fields.get("displayName", ""),
+            "password": fields.get("password", ""),
+            "rememberMe": "remember" in fields,
         }
-        if "accept" in given:
+        if "accept" in fields:
             names = ("termsVersion", "privacyVersion")
-            body["consent"] = {name: given.get(name) or None for name in names}
+            body["consent"] = {name: fields.get(name) or None for name in names}
         try:
             performed = await visitor.api.call("POST", "/api/registrations", body)
         except NotFound as problem:
             if not await _opens(token):
                 return await _closed(token)
             return await _form(
-                token, given, FormErrors(problem.status, OTHER_ADDRESS, code=problem.code)
+                token, fields, FormErrors(problem.status, OTHER_ADDRESS, code=problem.code)
             )
         except ConsentRequired as problem:
             return await _form(
-                token, given, FormErrors(problem.status, NOT_ACCEPTED, code=problem.code)
+                token, fields, FormErrors(problem.status, NOT_ACCEPTED, code=problem.code)
             )
         except Problem as problem:
             trouble = form_errors_of(problem)
             if "invitation" in trouble.fields:
                 return await _closed(token)
-            return await _form(token, given, trouble)
+            return await _form(token, fields, trouble)
         return redirect(HOME, "registered", performed.headers)
 
     @site.form(JOIN)
@@ -162,14 +162,14 @@ def add_register_pages(
         )
 
     async def _form(
-        token: str, given: Mapping[str, str], trouble: FormErrors | None = None
+        token: str, fields: Mapping[str, str], trouble: FormErrors | None = None
     ) -> Response:
         here = f"{PATH}?invitation={quote(token, safe='')}" if token else PATH
         known = urlsplit(site.public_url).netloc
         return await show(
             "members/register.html",
             trouble=trouble,
-            given=given,
+            given=fields,
             action=here,
             invited=await _invited(token) if token else None,
             sign_in=f"/sign-in?next={quote(here, safe='')}" if token else "/sign-in",

@@ -66,14 +66,14 @@ async def _require_room(
 ) -> None:
     """Raise `TooManyInvitations` if no other invitation may be open."""
     if workspace_id is None:
-        maximum, where, given = rules.MAX_OPEN, "IS NULL", []
+        maximum, where, arguments = rules.MAX_OPEN, "IS NULL", []
     else:
-        maximum, where, given = rules.MAX_OPEN_OF_WORKSPACE, "= $2::uuid", [workspace_id]
+        maximum, where, arguments = rules.MAX_OPEN_OF_WORKSPACE, "= $2::uuid", [workspace_id]
     row = await transaction.fetch_one(
         "SELECT COUNT(*) FROM invitations WHERE used_at IS NULL AND revoked_at IS NULL"
         f" AND expires_at > $1 AND workspace_id {where}",
         now,
-        *given,
+        *arguments,
     )
     if row is not None and row[0] >= maximum:
         raise refusal.TooManyInvitations(maximum)
@@ -100,15 +100,15 @@ def list_of(
     """
 
     async def read_invitations(transaction: Transaction) -> list[Invitation]:
-        where, given = "", []
+        where, arguments = "", []
         if workspace_id is not None:
-            where, given = " AND workspace_id = $3::uuid", [workspace_id]
+            where, arguments = " AND workspace_id = $3::uuid", [workspace_id]
         rows = await transaction.fetch_all(
             f"SELECT {_COLUMNS} FROM invitations WHERE id < $1::uuid{where}"
             " ORDER BY id DESC LIMIT $2",
             LAST if before is None else before,
             limit,
-            *given,
+            *arguments,
         )
         return [_invitation(row) for row in rows]
 
@@ -131,13 +131,13 @@ def revoke(invitation_id: InvitationId, workspace_id: WorkspaceId | None, now: i
     """
 
     async def revoke_invitation(transaction: Transaction) -> bool:
-        where, given = "", []
+        where, arguments = "", []
         if workspace_id is not None:
-            where, given = " AND workspace_id = $2::uuid", [workspace_id]
-        found = await transaction.fetch_one(
-            f"SELECT 1 FROM invitations WHERE id = $1::uuid{where}", invitation_id, *given
+            where, arguments = " AND workspace_id = $2::uuid", [workspace_id]
+        row = await transaction.fetch_one(
+            f"SELECT 1 FROM invitations WHERE id = $1::uuid{where}", invitation_id, *arguments
         )
-        if found is None:
+        if row is None:
             raise refusal.InvitationMissing
         revoked = await transaction.execute(
             "UPDATE invitations SET revoked_at = $2"
@@ -162,12 +162,12 @@ def use(
 
     async def use_invitation(transaction: Transaction) -> Account:
         now = account.created_at
-        found = await _used(transaction, digest, account.address, now)
-        made = replace(account, role=found.role)
-        if not await accounts.insert(transaction, made, encoded, proven=found.proves_address):
+        invitation = await _used(transaction, digest, account.address, now)
+        made = replace(account, role=invitation.role)
+        if not await accounts.insert(transaction, made, encoded, proven=invitation.proves_address):
             raise refusal.AddressTaken
         await sessions.insert(transaction, session, token)
-        await _join(transaction, found, account.account_id, now)
+        await _join(transaction, invitation, account.account_id, now)
         # Revoke the invitations of other starts: there is one first administrator.
         await transaction.execute(
             "UPDATE invitations SET revoked_at = $1"
@@ -187,15 +187,15 @@ def accept(digest: bytes, account_id: AccountId, address: Address, now: int) -> 
     """
 
     async def accept_invitation(transaction: Transaction) -> Joined:
-        found = await _used(transaction, digest, address, now)
-        if found.workspace_id is None or found.workspace_role is None:
+        invitation = await _used(transaction, digest, address, now)
+        if invitation.workspace_id is None or invitation.workspace_role is None:
             raise refusal.InvitationUnusable
         decisions = await accounts.decisions_of(transaction, account_id)
         if decisions is None or decisions.effective_state != "enabled":
             raise AccountGone
-        if not await _join(transaction, found, account_id, now):
+        if not await _join(transaction, invitation, account_id, now):
             raise AlreadyMember
-        return Joined(found.workspace_id, found.workspace_role, found.invitation_id)
+        return Joined(invitation.workspace_id, invitation.workspace_role, invitation.invitation_id)
 
     return accept_invitation
 
@@ -208,17 +208,21 @@ def expire(before: int) -> Script[bool]:
 
 async def _used(transaction: Transaction, digest: bytes, address: Address, now: int) -> Invitation:
     """Mark an invitation as used, and return it. Raises `InvitationUnusable`."""
-    found = await by_digest(digest)(transaction)
-    if found is None or not found.admits(address, now) or not await _is_granted(transaction, found):
+    invitation = await by_digest(digest)(transaction)
+    if (
+        invitation is None
+        or not invitation.admits(address, now)
+        or not await _is_granted(transaction, invitation)
+    ):
         raise refusal.InvitationUnusable
     used = await transaction.execute(
         "UPDATE invitations SET used_at = $2 WHERE id = $1::uuid AND used_at IS NULL",
-        found.invitation_id,
+        invitation.invitation_id,
         now,
     )
     if used != 1:
         raise refusal.InvitationUnusable
-    return found
+    return invitation
 
 
 async def _is_granted(transaction: Transaction, invitation: Invitation) -> bool:
@@ -241,9 +245,9 @@ async def _join(
 
 
 def _invitation(row: Row) -> Invitation:
-    *given, workspace_id, workspace_role, created_by, bootstrap = row
+    *values, workspace_id, workspace_role, created_by, bootstrap = row
     return replace(
-        Invitation(*given),
+        Invitation(*values),
         workspace_id=workspace_id,
         workspace_role=workspace_role,
         created_by=created_by,

@@ -251,10 +251,10 @@ class PublicationOperations:
         )
 
 
-def _target(given: NoteTargetInput | FolderTargetInput) -> rules.LinkTarget:
-    if isinstance(given, NoteTargetInput):
-        return rules.LinkTarget("note", FileId(given.file_id), "")
-    path = given.path.strip("/")
+def _target(target: NoteTargetInput | FolderTargetInput) -> rules.LinkTarget:
+    if isinstance(target, NoteTargetInput):
+        return rules.LinkTarget("note", FileId(target.file_id), "")
+    path = target.path.strip("/")
     if path:
         check_path(path, kept=path)
     return rules.LinkTarget("folder", None, path)

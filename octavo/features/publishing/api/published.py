@@ -195,13 +195,13 @@ class PublishedOperations:
     ) -> contract.Stream | contract.NotModified:
         """Return an image."""
         file_id, revision_id = path.file_id, path.revision_id
-        found = await self._reading.image(
+        image = await self._reading.image(
             path.token, file_id, revision_id, query.note, query.ticket
         )
-        if found is None:
+        if image is None:
             raise PublishedRefusal
-        owner, media_type = found.link.owner_id, found.revision.media_type
-        key, size = found.sent
+        owner, media_type = image.link.owner_id, image.revision.media_type
+        key, size = image.sent
         amount = Amount(size, 1)
         # Other bytes than those that members read.
         opaque = f"{revision_id}.published"
@@ -211,7 +211,7 @@ class PublishedOperations:
                 await self._meter.check(owner, amount)
             if headers.names(opaque):
                 return contract.NotModified((tag, _REVALIDATED))
-            name = found.revision.path.rpartition("/")[2]
+            name = image.revision.path.rpartition("/")[2]
             sent = (
                 tag,
                 _REVALIDATED,

@@ -160,10 +160,10 @@ def limits_of(link: PublishedLinkSchema) -> str:
 
 def folders_of(paths: Iterable[str]) -> list[str]:
     """Return the folders that files are in, at any depth, sorted."""
-    found: set[str] = set()
+    folders: set[str] = set()
     for path in paths:
-        found.update(accumulate(path.split("/")[:-1], "{}/{}".format))
-    return sorted(found)
+        folders.update(accumulate(path.split("/")[:-1], "{}/{}".format))
+    return sorted(folders)
 
 
 def add_publication_pages(site: PageRegistry, now: Clock) -> None:
@@ -310,16 +310,16 @@ async def _link_input(
     visitor: Visitor, workspace_id: str, now: float
 ) -> tuple[dict[str, object], dict[str, str]]:
     """Return the body of the request, and what is wrong with the fields of the form."""
-    given = visitor.given
+    fields = visitor.given
     target, no_target = await _target(visitor, workspace_id)
-    expires_at, no_end = _end(given.get("days", ""), given.get("until", "").strip(), now)
-    openings, no_openings = _openings(given.get("openings", "").strip())
+    expires_at, no_end = _end(fields.get("days", ""), fields.get("until", "").strip(), now)
+    openings, no_openings = _openings(fields.get("openings", "").strip())
     faults = {**no_target, **no_end, "openings": no_openings}
     body: dict[str, object] = {
         "target": target,
-        "label": given.get("label", "").strip() or None,
+        "label": fields.get("label", "").strip() or None,
         "expiresAt": expires_at,
-        "password": given.get("password") or None,
+        "password": fields.get("password") or None,
         "openings": openings,
     }
     return body, {name: fault for name, fault in faults.items() if fault}
@@ -330,12 +330,12 @@ async def _target(
 ) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Return the target of the request, and what is wrong with its fields."""
     kind = visitor.given.get("kind", "")
-    given = visitor.given.get("path", "").strip("/")
-    path = normalize("NFC", given.strip().strip("/"))
+    typed = visitor.given.get("path", "").strip("/")
+    path = normalize("NFC", typed.strip().strip("/"))
     listed = f"{LIST}/{workspace_id}/files"
-    if given != path and (await visitor.api.get(FileList, listed, prefix=given, limit="1")).items:
+    if typed != path and (await visitor.api.get(FileList, listed, prefix=typed, limit="1")).items:
         # It is as the form has it.
-        path = given
+        path = typed
     if kind == "whole":
         # The form may have come with the path of what the person looked at.
         return {"kind": "folder", "path": ""}, {}
@@ -346,15 +346,15 @@ async def _target(
     for candidate in dict.fromkeys((path, path.removesuffix(NOTE_SUFFIX) + NOTE_SUFFIX)):
         # The path itself sorts before all that begin with it.
         files = await visitor.api.get(FileList, listed, prefix=candidate, limit="1")
-        found = files.items[0] if files.items and files.items[0].path == candidate else None
-        if found is None:
+        file = files.items[0] if files.items and files.items[0].path == candidate else None
+        if file is None:
             continue
-        if found.kind != "note":
+        if file.kind != "note":
             return {}, {"path": "This is an image. Publish a note that shows it."}
         if kind == "folder" and candidate == path:
             return {}, {"path": "This is a note. Choose “One note”, or give a folder."}
         if kind == "note":
-            return {"kind": "note", "fileId": found.id}, {}
+            return {"kind": "note", "fileId": file.id}, {}
     if kind == "note":
         files = await visitor.api.get(FileList, listed, prefix=f"{path}/", limit="1")
         if files.items:

@@ -203,12 +203,12 @@ def revoke(
 
     async def revoke_link(transaction: Transaction) -> bool:
         await members.require(transaction, workspace_id, actor, None, None)
-        found = await transaction.fetch_one(
+        row = await transaction.fetch_one(
             "SELECT 1 FROM publications WHERE id = $1::uuid AND workspace_id = $2::uuid",
             publication_id,
             workspace_id,
         )
-        if found is None:
+        if row is None:
             raise rules.LinkMissing
         revoked = await transaction.execute(
             "UPDATE publications SET revoked_at = $2"
@@ -245,12 +245,12 @@ def open_once(digest: bytes, now: int) -> Script[bool]:
     """
 
     async def count_opening(transaction: Transaction) -> bool:
-        found = await by_digest(digest)(transaction)
-        if found is None or not found.opens_at(now):
+        readable = await by_digest(digest)(transaction)
+        if readable is None or not readable.opens_at(now):
             return False
         counted = await transaction.execute(
             "UPDATE publications SET opened = opened + 1 WHERE id = $1::uuid AND opened < openings",
-            found.link.publication_id,
+            readable.link.publication_id,
         )
         return counted == 1
 
