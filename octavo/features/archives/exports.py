@@ -34,10 +34,10 @@ ExportFormat = Literal["all", "notes", "history"]
 """All files, notes alone, or all files with their earlier revisions."""
 
 PIECE = 128 * 1024
-"""Bytes after which what was written is sent."""
+"""Bytes of a piece that is sent at once."""
 _FILES_OF_STEP = 200
 _FILES_BESIDES = 50
-"""Files of a step while others write, who wait for Python's lock meanwhile."""
+"""Files of a step while others write: a step delays them, as it holds Python's lock."""
 _BYTES_OF_STEP = 512 * 1024
 _REVISIONS_OF_STEP = 4
 
@@ -70,7 +70,7 @@ class Exports:
         store: the database.
         blobs: the blob store.
         jobs: runs the exports.
-        others: says whether people write meanwhile.
+        others: tells whether others write at present.
         new_id: returns an id.
     """
 

@@ -35,7 +35,7 @@ from octavo.store.queries.files import live_paths
 NOTES_AT_ONCE = 200
 """Notes of one changeset while nobody else writes."""
 NOTES_BESIDES = 8
-"""Notes of one changeset while others write, who wait while it is committed."""
+"""Notes of one changeset while others write: they wait while it is committed."""
 BYTES_AT_ONCE = 256 * 1024
 """Stored bytes of notes with which a changeset ends."""
 IMAGES_AT_ONCE = 25
@@ -51,7 +51,7 @@ Permit = Callable[[], Awaitable[object]]
 
 
 class CommitServices(NamedTuple):
-    """What commits need.
+    """The services that commits use.
 
     Attributes:
         store: the database.
@@ -59,7 +59,7 @@ class CommitServices(NamedTuple):
         workspaces: the actors of the workspaces.
         now: the clock, in seconds of Unix time.
         storage: limits the storage of the owners.
-        others: says whether people write meanwhile.
+        others: tells whether others write at present.
     """
 
     store: Store
@@ -82,7 +82,7 @@ class ImportCommits:
     changeset may have been committed. A repetition does not commit it again.
 
     Args:
-        services: what they need.
+        services: those that they use.
         stored: the import.
         permit: called before each changeset.
 

@@ -128,7 +128,7 @@ class ImportRunner:
     _staging: Staging
     _work: ArchiveWork
     removed: Callable[[], None]
-    # One that lost its slot may still end when the import is completed again.
+    # Numbers the folders: a run that lost its slot may end after the next one has begun.
     _runs: Iterator[int] = field(factory=count, init=False)
 
     async def run(self, stored: rows.StoredImport, permit: Permit) -> ImportResult:

@@ -177,9 +177,9 @@ class Imports:
             ArchiveInvalid, ArchiveTooManyFiles, ArchiveTooLarge, PathsTaken: nothing
                 was imported, and the parts are kept.
             ArchiveJobRunning, ArchiveJobsBusy, JobStopped: it can't be imported now.
-            ImportWithoutRoom, WriteLimitReached: there is no room for its files, and none came in.
-            ImportIncomplete: some files came in, and then the service failed, others used the room,
-                or the account lost its permission: complete it again.
+            ImportWithoutRoom, WriteLimitReached: there is no room for its files; none was imported.
+            ImportIncomplete: some files were imported before the service failed, others used the
+                room, or the account lost its permission: complete it again.
             BlobsUnavailable, StoreUnavailable, WorkerFailed: the service failed before.
 
         The import goes on when the caller is cancelled.

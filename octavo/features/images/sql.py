@@ -275,7 +275,7 @@ def add_thumbnail(image: BlobKey, width: int, key: BlobKey) -> Script[tuple[Blob
 def forget_thumbnail(image: BlobKey, width: int, key: BlobKey) -> Script[None]:
     """Forget a thumbnail whose blob ``key`` is damaged or missing; it is made again when needed.
 
-    Another that was made meanwhile stays. The blob is collected if nothing else refers to it.
+    A newer thumbnail stays. The blob is collected if nothing else refers to it.
     """
 
     async def delete_thumbnail(transaction: Transaction) -> None:

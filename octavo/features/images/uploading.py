@@ -107,7 +107,7 @@ class ImageUploads:
 
 @define(eq=False)
 class IncomingImage:
-    """An image on its way. Created by `ImageUploads.receiving`.
+    """An image that is being received. Created by `ImageUploads.receiving`.
 
     Attributes:
         object_id: the id of the upload.
@@ -172,7 +172,7 @@ class IncomingImage:
             DigestMismatch: its bytes do not have the declared digest.
             StorageLimitReached: an owner of the workspace has no room for it.
             WriteLimitReached: the installation may write no more objects in this month.
-            UploaderGone: the account is no member of the workspace any more.
+            UploaderGone: the account has left the workspace.
             BlobsUnavailable: the blob store failed.
             StoreUnavailable: the database failed.
             WorkerFailed: there is no process that inspects the image.

@@ -1,9 +1,9 @@
 """Send messages to a mail server by SMTP (RFC 5321), with aiosmtplib.
 
-aiosmtplib needs asyncio, whose loop runs in a thread for the time of one message: a cancelled or
-failed exchange leaves nothing behind, and an accepted one is reported even when the caller was
-cancelled meanwhile, which a loop within the task of the caller could not do. Each message has a
-connection of its own: an installation sends few, and a connection that was kept may be dead.
+aiosmtplib needs asyncio, whose loop runs in a thread for one message. So a cancelled or failed
+exchange leaves nothing behind, and an accepted message is reported even if its caller was cancelled
+meanwhile. Each message has a connection of its own: an installation sends few, and a kept
+connection may be dead.
 """
 
 import asyncio

@@ -24,11 +24,7 @@ from octavo_rules.problems import Problem
 from octavo.features.usage.meter import Transfer, UsageMeter
 from octavo.http import contract
 from octavo.http.callers import caller_of
-from octavo.model.usage import (
-    NOTHING,
-    Amount,
-    DownloadLimitReached,
-)
+from octavo.model.usage import NOTHING, Amount, DownloadLimitReached
 from octavo.store.queries.files import StoredFile, WholeFile
 
 METERED: tuple[type[Problem], ...] = (DownloadLimitReached,)

@@ -1,10 +1,10 @@
 """Count what is read and written in a month, in memory and then stored; refuse beyond a limit.
 
-Counts are kept in memory, so that a read costs no write. Each process adds what it has counted to
-the database some seconds later, in one batch for all accounts, and then knows the totals. A crash
-loses the counts of these seconds. In an installation of one process no limit is exceeded by more
-than that; of several processes, each knows what the others have read some seconds later, so that
-together they may exceed a limit by what is read in this time.
+Counts are kept in memory, so that a read costs no write. Some seconds later, each process adds its
+counts to the database, in one batch for all accounts, and gets the totals. A crash loses the counts
+of these seconds. With one process, no limit is exceeded by more than that. With several processes,
+each learns the reads of the others some seconds later: together they can exceed a limit by what is
+read in that time.
 
 A batch is numbered, and the database adds a number of a process once. So a batch whose outcome is
 unknown is sent again, and is neither lost nor counted twice.
@@ -34,9 +34,9 @@ class Counter:
         limits: what it may read.
         limited: whether there is a limit.
         stored: the total in the database when it was last read.
-        sending: of the batch on its way to the database.
+        sending: what is in a batch whose outcome is not known yet.
         size, objects: what was counted and is in no batch yet.
-        held: promised to transfers that have not sent it.
+        held: reserved by transfers that have not sent it.
         until: the time of trio's clock at which limits and total must be read again.
     """
 
@@ -262,7 +262,7 @@ _log = logging.getLogger(__name__)
 
 
 class Transfer:
-    """Content that is sent in pieces, and whose amount was promised. See `UsageMeter.hold`."""
+    """Content that is sent in pieces, whose amount is reserved. See `UsageMeter.hold`."""
 
     __slots__ = ("_account_id", "_meter", "_rest")
 
@@ -272,7 +272,7 @@ class Transfer:
         self._rest = amount
 
     def sent(self, amount: Amount) -> None:
-        """Count a part of the promised amount that is sent now."""
+        """Count a part of the reserved amount, which is sent now."""
         rest = self._rest.minus(amount)
         self._meter.release(self._account_id, self._rest.minus(rest))
         self._rest = rest
@@ -388,7 +388,7 @@ class UsageMeter:
                 self._note()
 
     def release(self, account_id: AccountId, amount: Amount) -> None:
-        """Take back what `hold` promised."""
+        """Release what `hold` reserved."""
         self._counters.release(account_id, amount)
 
     def forget(self, account_id: AccountId) -> None:

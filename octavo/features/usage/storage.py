@@ -49,7 +49,7 @@ class _Owners(NamedTuple):
 
 
 class StorageQuota:
-    """Knows how much the files of a workspace may grow.
+    """Limits how much the files of a workspace may grow.
 
     Args:
         store: the database.
@@ -116,7 +116,7 @@ class StorageQuota:
         self._generation += 1
         owners = self._workspaces.pop(workspace_id, None)
         for account_id in () if owners is None else owners.account_ids:
-            # What they use changes with the workspaces that they own.
+            # The storage of the owners changes with the workspaces that they own.
             self.forget_account(account_id)
 
     async def _read(self, workspace_id: WorkspaceId) -> _Owners:

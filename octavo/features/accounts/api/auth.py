@@ -230,13 +230,7 @@ class AuthOperations:
         description="Requires the cookie of a session and the present password. API keys stay "
         "valid.",
         security=contract.Security.NONE,
-        problems=(
-            *AUTH_PROBLEMS,
-            NotSignedIn,
-            ConsentDue,
-            AccountLocked,
-            *STORE_PROBLEMS,
-        ),
+        problems=(*AUTH_PROBLEMS, NotSignedIn, ConsentDue, AccountLocked, *STORE_PROBLEMS),
         body=protocol_body(AuthPasswordChange, limit=_LONGEST_BODY),
         rate="password",
         finish_when_client_leaves=True,

@@ -10,13 +10,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from antechamber.network_prefix import network_prefix
-from octavo_rules.problems import (
-    CredentialRefused,
-    Header,
-    KeyRefused,
-    NotSignedIn,
-    OperatorOff,
-)
+from octavo_rules.problems import CredentialRefused, Header, KeyRefused, NotSignedIn, OperatorOff
 from pydantic import Field
 
 from octavo.access.attempts import Attempts

@@ -11,13 +11,7 @@ from octavo.features.accounts.api.account import PortalOpened
 from octavo.http.account_schemas import AccountSchema, PreferencesSchema
 from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import FormErrors, form_errors_of, redirect, show
-from octavo.http.pages.usage import (
-    ReadUsage,
-    known,
-    next_month,
-    reads_are_refused,
-    used_shares,
-)
+from octavo.http.pages.usage import ReadUsage, known, next_month, reads_are_refused, used_shares
 
 _PASSWORD = "/account/password"
 _REMOVAL = "/account/removal"

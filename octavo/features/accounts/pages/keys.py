@@ -51,8 +51,8 @@ class KeyRow(NamedTuple):
     Attributes:
         key: the key.
         access: what it may do.
-        workspaces: the names of those that it is limited to, as far as they are known.
-        others: the number of further ones.
+        workspaces: the known names of the workspaces that it is limited to.
+        others: the number of other workspaces that it is limited to.
     """
 
     key: ApiKey

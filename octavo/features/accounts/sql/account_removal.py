@@ -44,10 +44,10 @@ _CANDIDATES = """
 
 
 class Removal(NamedTuple):
-    """What the removal of an account changed besides it.
+    """The effects of the removal of an account on workspaces.
 
     Attributes:
-        deleted: the workspaces that went with it.
+        deleted: the workspaces that were deleted with it.
         inherited: the workspaces that have a new owner, and who that is.
     """
 

@@ -61,10 +61,7 @@ class InstallationOperations:
         summary="Change the registration policy",
         description="Requires an administrator of the installation. The settings of the server "
         "may determine the policy. An open one requires a mail server and legal documents.",
-        problems=(
-            SettingLocked,
-            SettingRequired,
-        ),
+        problems=(SettingLocked, SettingRequired),
         body=contract.json_body(InstallationUpdateInput, limit=_LONGEST_BODY),
     )
     async def update_installation(

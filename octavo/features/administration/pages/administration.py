@@ -15,13 +15,7 @@ from octavo.features.members.api.invitations import InvitationCreated, Invitatio
 from octavo.http import contract
 from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, FormErrors, form_errors_of, redirect, show
-from octavo.http.pages.usage import (
-    ReadUsage,
-    first_day,
-    installation_shares,
-    known,
-    used_shares,
-)
+from octavo.http.pages.usage import ReadUsage, first_day, installation_shares, known, used_shares
 from octavo.model.access.audit import KINDS, SERVICES
 
 PLACE = "/administration"
@@ -83,7 +77,7 @@ def add_pages(site: PageRegistry, usage: ReadUsage) -> None:
             "lockReason": fields.get("reason", "").strip() or None,
             "limit": {"storageBytes": limit},
         }
-        # What the person did not touch is left as others may have decided it meanwhile.
+        # Leave out unchanged fields: others may have changed them meanwhile.
         body = {
             member: value
             for (member, value), name in zip(decided.items(), _DECIDED, strict=True)

@@ -71,7 +71,7 @@ def reason_of_wait(error: ClientError, url: str) -> str:
 
 
 def tries_of(error: ClientError) -> str:
-    """Return how often and how long it was tried, if more than once."""
+    """Return how often and for how long a request was tried; empty after one try."""
     if error.attempts == 1:
         return ""
     minutes = round(error.seconds / 60)
@@ -80,7 +80,7 @@ def tries_of(error: ClientError) -> str:
 
 
 def unknown_workspace(wanted: str, workspaces: list[Workspace]) -> str:
-    """Return that there is no such workspace, and those that there are."""
+    """Return a message that there is no such workspace, with the names of existing ones."""
     names = sorted({workspace.name for workspace in workspaces})
     named = ", ".join(names[:_WORKSPACES_NAMED])
     more = len(names) - _WORKSPACES_NAMED

@@ -93,7 +93,7 @@ class WorkspaceTransfers:
             raise TransferFailed(str(error)) from None
         self.import_id = None
         if not self._progressed:
-            # What was done before may have come from another folder.
+            # Earlier files may be from another folder.
             listing = None
         return reports.import_report(
             workspace.name, summary, listing, was_done=not self._progressed
@@ -102,8 +102,8 @@ class WorkspaceTransfers:
     async def abort(self, import_id: str) -> bool:
         """Remove an import of the account with its parts; files that were imported stay.
 
-        Without a workspace, it is looked for in all of them. Returns whether it was open: one that
-        is complete stays. Raises `TransferFailed`, also if there is no such import.
+        Without a workspace, search all of them. Return whether the import was open; a complete one
+        stays. Raises `TransferFailed`, also if there is no such import.
         """
         async with self._client(_RETRYING) as client:
             if self._wanted:
@@ -141,7 +141,7 @@ class WorkspaceTransfers:
                     )
                 except octavo_client.ExportIncomplete as incomplete:
                     size, lacked = incomplete.size, incomplete.paths
-            # The report of what is lacking is no file of the workspace.
+            # The report of missing images is not a file of the workspace.
             files = await trio.to_thread.run_sync(_entries, target) - bool(lacked)
             return reports.ExportReport(size, files, lacked)
         except OSError as error:

@@ -120,7 +120,7 @@ class Selection:
     def kind(self, entry: ZipEntry, path: str) -> EntryKind:
         """Return the kind of ``entry``, whose name stands for ``path``, valid or not.
 
-        An entry that is no regular file has the kind of one; see `is_special`.
+        An entry that is not a regular file has the kind of a file at its path; see `is_special`.
         """
         if path.endswith("/"):
             return "folder" if not entry.size else "other"

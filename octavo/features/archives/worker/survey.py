@@ -34,7 +34,7 @@ BYTES_OF_SLICE = 4 * 1024 * 1024
 IMAGES_OF_SLICE = 10
 MOST_SLICES = 1000
 """About the most slices of a listing: those of a large archive are larger."""
-# Of a file: number of its entry, references to path, final path and name, then the figures.
+# The columns of a file: number of its entry, references to path, final path and name, figures.
 _WIDTH = 10
 _NUMBER, _PATH, _FINAL, _NAME, _OFFSET = range(5)
 _FIGURES = slice(_OFFSET, _WIDTH)

@@ -54,9 +54,8 @@ def read_container(path: str) -> image_file.ImageContainer:
 def opened(facts: ImageFacts, picture: bytes) -> Iterator[ImageFile.ImageFile]:
     """Open the picture of a container (`ImageContainer.picture`) with Pillow.
 
-    The container is not needed any more: callers delete it, which frees up to 32 MiB. Every
-    exception of Pillow in the block becomes InvalidImage, also MemoryError; its warnings are
-    discarded.
+    Callers delete the container before, which frees up to 32 MiB. Every exception of Pillow in the
+    block becomes InvalidImage, also MemoryError; its warnings are discarded.
     """
     name = _READERS[facts.media_type][0]
     try:

@@ -29,7 +29,7 @@ _COLUMNS = (
 def create(invitation: Invitation, digest: bytes) -> Script[None]:
     """Insert an invitation whose token has ``digest``.
 
-    It is checked against the roles of its creator. That of a command is created in any case. Raises
+    The roles of its creator are checked, unless it is created by a command. Raises
     `NotAdministrator`, `WorkspaceMissing`, `RoleInsufficient` and `TooManyInvitations`.
     """
 
@@ -126,7 +126,7 @@ class Joined(NamedTuple):
 def revoke(invitation_id: InvitationId, workspace_id: WorkspaceId | None, now: int) -> Script[bool]:
     """Revoke an invitation, with ``workspace_id`` only one into that workspace.
 
-    One that was used or revoked before stays as it is; then return False. Raises
+    An invitation that was used or revoked stays as it is; then return False. Raises
     `InvitationMissing`.
     """
 

@@ -135,9 +135,9 @@ async def require(
     present: Role | None,
     wanted: Role | None,
 ) -> None:
-    """Raise `WorkspaceMissing` or `RoleInsufficient` unless ``actor`` may make such a change.
+    """Raise `WorkspaceMissing` or `RoleInsufficient` unless ``actor`` may change a role.
 
-    It is from the role ``present`` to ``wanted``; None stands for an account that is no member.
+    The change is from ``present`` to ``wanted``; None stands for no membership.
     """
     role = await role_in(transaction, workspace_id, actor)
     if role is None:

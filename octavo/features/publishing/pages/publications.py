@@ -134,10 +134,10 @@ DAYS: Mapping[str, str] = {
 
 # Files whose paths and folders are suggested.
 _SUGGESTED = "500"
-# In the order in which mistakes are focused: the password is asked for again after each.
+# In the order in which faults are focused. The password is last: it is required again after each.
 _FIELDS = ("kind", "path", "label", "days", "until", "openings", "password")
 _NAMES = {"target": "path", "fileId": "path", "prefix": "path", "expiresAt": "until"}
-# The workspace was found before: what is not found is the note or the folder.
+# The workspace exists by then: these are problems of the note or the folder.
 _OF_THE_PATH = frozenset({"invalid_path", "not_found"})
 _RULE = f"{HOME}/<uuid:workspace_id>/links"
 _LAST_SECOND = time(23, 59, 59, tzinfo=UTC)
@@ -151,7 +151,7 @@ def name_of(target: PublishedTarget) -> str:
 
 
 def limits_of(link: PublishedLinkSchema) -> str:
-    """Return what limits a link besides its end; empty if nothing does."""
+    """Return the limits of a link other than its end; empty without any."""
     limits = ["password"] if link.has_password else []
     if link.openings is not None:
         limits.append("one opening" if link.openings == 1 else f"{link.openings:,} openings")
@@ -337,7 +337,7 @@ async def _target(
         # It is as the form has it.
         path = typed
     if kind == "whole":
-        # The form may have come with the path of what the person looked at.
+        # The form may have the path of the page that the person came from.
         return {"kind": "folder", "path": ""}, {}
     if kind not in KINDS:
         return {}, {"kind": "Choose what the link opens."}

@@ -54,7 +54,7 @@ class _RenderedPages:
         self._report = environment.get_template("publishing/published/report.html")
         self._reported = environment.get_template("publishing/published/reported.html")
         self._refused = environment.get_template("publishing/published/refused.html")
-        # What these extend and import would be compiled for the first reader, while all wait.
+        # Compile what these extend and import now: otherwise the first request would block others.
         for name in _FRAMES:
             environment.get_template(name)
         _day(0)
