@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from octavo.access.audit import Audit, command_audit
 from octavo.access.entropy import jitter, now
+from octavo.cli.output import Failed
 from octavo.features.accounts.removal import AccountRemoval
 from octavo.features.accounts.rules.decisions import LONGEST_REASON, DecisionsChange
 from octavo.features.accounts.rules.refusal import LastAdministrator
@@ -122,10 +123,6 @@ class AccountCommandResult(_AccountMessage):
     refusal: str | None = None
 
 
-class AccountCommandFailed(Exception):
-    """The command was not carried out; the text says why, in one line."""
-
-
 class AccountCommands:
     """Carries out the commands.
 
@@ -222,7 +219,7 @@ async def run_beside(
     """Carry out a command in the database itself, as no server runs with the data folder.
 
     ``listeners`` is what features do in its transactions. Other servers on a PostgreSQL database
-    are notified. Raises `AccountCommandFailed`.
+    are notified. Raises `Failed`.
     """
     try:
         async with open_engine(settings, listeners, random=jitter, serving=False) as engine:
@@ -232,7 +229,7 @@ async def run_beside(
             removal = AccountRemoval(audit, now=now, gone=lambda _: None, removed=lambda: None)
             return await AccountCommands(administration, removal, audit).run(command)
     except StoreError as error:
-        raise AccountCommandFailed(str(error)) from None
+        raise Failed(str(error)) from None
 
 
 def _refusal_of(refusal: Exception) -> str:

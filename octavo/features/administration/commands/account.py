@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from functools import partial
 
 import click
 import trio
@@ -196,13 +195,10 @@ def _done(
         )
         result = commands.AccountCommandResult.model_validate_json(text)
     except NoServer:
-        try:
-            # It loads all features.
-            from octavo.service.features import LISTENERS
+        # It loads all features.
+        from octavo.service.features import LISTENERS
 
-            result = trio.run(partial(commands.run_beside, settings, LISTENERS, asked))
-        except commands.AccountCommandFailed as error:
-            raise Failed(str(error)) from None
+        result = trio.run(commands.run_beside, settings, LISTENERS, asked)
     except ControlFailed as error:
         raise Failed(str(error)) from None
     if result.refusal is not None:
