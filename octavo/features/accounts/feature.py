@@ -1,4 +1,4 @@
-"""The parts of the service that know people: accounts, sessions, keys and passwords."""
+"""The parts of the service that serve accounts, sessions, keys and passwords."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -66,7 +66,7 @@ FEATURE = Feature(
 
 @dataclass(frozen=True)
 class Accounts:
-    """The use cases of accounts that other features stand on."""
+    """The use cases of accounts that other features use."""
 
     parts: Parts
     credentials: Credentials

@@ -49,7 +49,7 @@ FEATURE = Feature(
 
 @dataclass(frozen=True)
 class Membership:
-    """What others stand on: whether people may register, and what that requires."""
+    """What other features use: the requirements of registration."""
 
     parts: Parts
     prerequisites: Prerequisites

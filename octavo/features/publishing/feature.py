@@ -57,7 +57,7 @@ FEATURE = Feature(
 
 @dataclass(frozen=True)
 class Publishing:
-    """What shows notes: the maps of workspaces, rendered notes, and the pages of readers."""
+    """What other features use: the maps of workspaces, rendered notes, and readers' pages."""
 
     parts: Parts
     sites: WorkspaceMaps

@@ -52,7 +52,7 @@ INTERVAL_SECONDS = 0.5
 PORTION_BYTES = 32 * 1024
 """Bytes of rendered notes that are written in one transaction, for whose end others wait."""
 PAUSE = 0.02
-"""Seconds between two of these transactions."""
+"""Seconds between two such transactions."""
 _CHECKS = 32
 """The size of all rendered notes is checked after each such fraction of the maximum."""
 MOST_WAITING = 500

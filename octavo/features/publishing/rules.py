@@ -172,7 +172,7 @@ class PublishedLink:
         return self.openings is not None and self.opened >= self.openings
 
     def state_at(self, now: int) -> LinkState:
-        """Return the state at ``now``; a takedown outweighs everything."""
+        """Return the state at ``now``; a takedown takes precedence."""
         if self.taken_down_at is not None:
             return "taken_down"
         if self.revoked_at is not None:

@@ -81,7 +81,7 @@ class WorkspaceMap:
         return len(self._files)
 
     def put(self, change: ChangedFile) -> None:
-        """Take over one change."""
+        """Apply one change."""
         file_id, new = change.file_id, change if change.live else None
         old = self._files.get(file_id)
         if old is not None and (new is None or new.path != old.path):
