@@ -5,12 +5,7 @@ from collections.abc import Mapping
 from octavo_rules.identity import AccountId
 
 from octavo.access.ports import Clock, NewEntropy, milliseconds
-from octavo.features.accounts.rules.portal import (
-    TOKEN_SECONDS,
-    PortalMissing,
-    PortalTokenUnusable,
-    with_token,
-)
+from octavo.features.accounts.rules import portal as rules
 from octavo.features.accounts.sql import portal_tokens
 from octavo.features.accounts.sql.accounts import AccountSummary
 from octavo.model.access.token import digest_of, is_opaque_token, opaque_token
@@ -44,14 +39,14 @@ class Portal:
         """
         address = self._addresses.get(page)
         if address is None:
-            raise PortalMissing
+            raise rules.PortalMissing
         token = opaque_token(self._new_token())
         now = milliseconds(self._now())
-        expires_at = now + milliseconds(TOKEN_SECONDS)
+        expires_at = now + milliseconds(rules.TOKEN_SECONDS)
         await self._store.write(
             portal_tokens.create(digest_of(token.encode()), account_id, now, expires_at)
         )
-        return with_token(address, token)
+        return rules.with_token(address, token)
 
     async def redeem(self, token: str) -> AccountSummary:
         """Return the account of a token, which can't be used again.
@@ -61,6 +56,6 @@ class Portal:
         """
         secret = token.encode()
         if not is_opaque_token(secret):
-            raise PortalTokenUnusable
+            raise rules.PortalTokenUnusable
         now = milliseconds(self._now())
         return await self._store.write(portal_tokens.redeem(digest_of(secret), now))

@@ -20,15 +20,10 @@ from octavo_rules.identity import WorkspaceId
 from octavo_rules.problems import Problem, TemporaryProblem
 
 from octavo.actors.workspace.messages import CommitFailed, NoWorkspace
-from octavo.features.archives import archive_check
+from octavo.features.archives import archive_check, import_commits
 from octavo.features.archives import sql as rows
 from octavo.features.archives.archive_check import ArchiveWork, CheckedArchive, check_archive
-from octavo.features.archives.import_commits import (
-    ChangesetNotAccepted,
-    CommitServices,
-    ImportCommits,
-    Permit,
-)
+from octavo.features.archives.import_commits import ImportCommits, Permit
 from octavo.features.archives.rules import ImportMissing, PathsTaken, taken_paths
 from octavo.features.archives.worker.checked_files import checked_images, checked_notes
 from octavo.model.usage import ImportWithoutRoom, StorageLimitReached, WriteLimitReached
@@ -48,7 +43,7 @@ _FAILURES = (
     BlobCollected,
     BlobMissing,
     BlobsUnavailable,
-    ChangesetNotAccepted,
+    import_commits.ChangesetNotAccepted,
     CommitFailed,
     OSError,
     StorageLimitReached,
@@ -123,7 +118,7 @@ class ImportRunner:
         removed: called when parts are to be collected.
     """
 
-    _services: CommitServices
+    _services: import_commits.CommitServices
     _blobs: BlobStore
     _staging: Staging
     _work: ArchiveWork

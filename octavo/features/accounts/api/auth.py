@@ -3,13 +3,7 @@
 from typing import Literal
 
 from attrs import define
-from octavo_rules.problems import (
-    READ_PROBLEMS,
-    STORE_PROBLEMS,
-    AccountLocked,
-    InvalidRequest,
-    NotSignedIn,
-)
+from octavo_rules import problems
 from pydantic import Field
 from pydantic_core import MISSING
 
@@ -126,7 +120,7 @@ class AuthOperations:
         description="Sets the session cookie. The header `origin` must be that of this "
         "installation; programs other than browsers must set it themselves.",
         security=contract.Security.NONE,
-        problems=(*AUTH_PROBLEMS, *STORE_PROBLEMS),
+        problems=(*AUTH_PROBLEMS, *problems.STORE_PROBLEMS),
         body=protocol_body(AuthPasswordSignIn, limit=_LONGEST_BODY),
         rate="sign-in",
         headers=callers.SET_COOKIE,
@@ -166,11 +160,11 @@ class AuthOperations:
     def _checked(self, body: AuthPasswordSignIn) -> Address:
         if body.callback_url is not None and is_external_redirect(body.callback_url, self._origin):
             message = "This address is outside the installation: use a path, such as /notes."
-            raise InvalidRequest(errors=[("/callbackURL", message)])
+            raise problems.InvalidRequest(errors=[("/callbackURL", message)])
         try:
             return parse_address(body.email)
         except ValueError as error:
-            raise InvalidRequest(errors=[("/email", str(error))]) from None
+            raise problems.InvalidRequest(errors=[("/email", str(error))]) from None
 
     @contract.operation(
         id="getAuthSession",
@@ -180,7 +174,7 @@ class AuthOperations:
         summary="Get the session of this request",
         description="Null when the request has no cookie of a valid session.",
         security=contract.Security.NONE,
-        problems=(*AUTH_PROBLEMS, *READ_PROBLEMS),
+        problems=(*AUTH_PROBLEMS, *problems.READ_PROBLEMS),
     )
     async def get_session(
         self, call: contract.Call, query: SessionQuery
@@ -205,7 +199,7 @@ class AuthOperations:
         summary="Sign out",
         description="Ends the session of the cookie, if any, and clears the cookie.",
         security=contract.Security.NONE,
-        problems=(*AUTH_PROBLEMS, *STORE_PROBLEMS),
+        problems=(*AUTH_PROBLEMS, *problems.STORE_PROBLEMS),
         body=protocol_body(AuthSignOut, limit=_LONGEST_BODY),
         finish_when_client_leaves=True,
         headers=callers.SET_COOKIE,
@@ -230,7 +224,13 @@ class AuthOperations:
         description="Requires the cookie of a session and the present password. API keys stay "
         "valid.",
         security=contract.Security.NONE,
-        problems=(*AUTH_PROBLEMS, NotSignedIn, ConsentDue, AccountLocked, *STORE_PROBLEMS),
+        problems=(
+            *AUTH_PROBLEMS,
+            problems.NotSignedIn,
+            ConsentDue,
+            problems.AccountLocked,
+            *problems.STORE_PROBLEMS,
+        ),
         body=protocol_body(AuthPasswordChange, limit=_LONGEST_BODY),
         rate="password",
         finish_when_client_leaves=True,
@@ -244,14 +244,14 @@ class AuthOperations:
             token = callers.session_token(call.headers)
             open_session = None if token is None else await self._signing_in.session_of(token)
             if open_session is None:
-                raise NotSignedIn
+                raise problems.NotSignedIn
             if open_session.account.state == "locked":
-                raise AccountLocked
+                raise problems.AccountLocked
             if self._legal.due_from(open_session.account.consent):
                 raise ConsentDue(self._legal)
             fault = password_fault(body.new_password, open_session.account.address)
             if fault is not None:
-                raise InvalidRequest(errors=[("/newPassword", fault)])
+                raise problems.InvalidRequest(errors=[("/newPassword", fault)])
             account = await self._own_password.change(
                 open_session.account.account_id,
                 body.current_password,
@@ -322,7 +322,7 @@ class PasswordResetOperations:
         "The response is the same in every case. The header `origin` must be that of this "
         "installation.",
         security=contract.Security.NONE,
-        problems=(*AUTH_PROBLEMS, *STORE_PROBLEMS),
+        problems=(*AUTH_PROBLEMS, *problems.STORE_PROBLEMS),
         body=protocol_body(AuthPasswordResetRequest, limit=_LONGEST_BODY),
         rate="password-reset-request",
     )
@@ -336,11 +336,11 @@ class PasswordResetOperations:
                 body.redirect_to, self._origin
             ):
                 message = "This address is outside the installation: use a path, such as /notes."
-                raise InvalidRequest(errors=[("/redirectTo", message)])
+                raise problems.InvalidRequest(errors=[("/redirectTo", message)])
             try:
                 address = parse_address(body.email)
             except ValueError as error:
-                raise InvalidRequest(errors=[("/email", str(error))]) from None
+                raise problems.InvalidRequest(errors=[("/email", str(error))]) from None
             await self._password_reset.request(address)
         return AuthOutcome(message=_MESSAGE)
 
@@ -355,7 +355,7 @@ class PasswordResetOperations:
         "invitation for its address from an administrator or a command; later ones keep them. The "
         "header `origin` must be that of this installation.",
         security=contract.Security.NONE,
-        problems=(*AUTH_PROBLEMS, InvalidResetToken, *STORE_PROBLEMS),
+        problems=(*AUTH_PROBLEMS, InvalidResetToken, *problems.STORE_PROBLEMS),
         body=protocol_body(AuthPasswordReset, limit=_LONGEST_BODY),
         rate="password-reset",
         finish_when_client_leaves=True,
@@ -372,5 +372,5 @@ class PasswordResetOperations:
             try:
                 await self._password_reset.perform(token, body.new_password, client=call.client)
             except PasswordUnsuitable as fault:
-                raise InvalidRequest(errors=[("/newPassword", str(fault))]) from None
+                raise problems.InvalidRequest(errors=[("/newPassword", str(fault))]) from None
         return AuthOutcome()

@@ -8,17 +8,10 @@ from quart import Response
 
 from octavo.features.accounts.rules.refusal import InvalidResetToken
 from octavo.http.callers import token_that_is_set
+from octavo.http.pages import responses
 from octavo.http.pages.kept_forms import AGAIN, go_on, kept_fields, sign_in_again
 from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor, form_token
-from octavo.http.pages.responses import (
-    SIGN_IN,
-    FormErrors,
-    form_errors_of,
-    inside,
-    redirect,
-    show,
-    with_headers,
-)
+from octavo.http.pages.responses import FormErrors, form_errors_of, redirect, show
 from octavo.http.refusals import failures_as_problems
 
 FORGOTTEN = "/forgot-password"
@@ -68,7 +61,7 @@ def add_password_reset_pages(site: PageRegistry, opens: ResetOpens) -> None:
             return await show(
                 "accounts/reset_password.html", trouble=form_errors_of(problem), token=token
             )
-        return redirect(SIGN_IN, "password-reset")
+        return redirect(responses.SIGN_IN, "password-reset")
 
 
 WRONG = FormErrors(
@@ -88,17 +81,17 @@ def add_sign_in_pages(site: PageRegistry) -> None:
             "accounts/sign_in.html", trouble=trouble, given=fields, open_registration=open_to_all
         )
 
-    @site.page(SIGN_IN, Audience.ANYBODY)
+    @site.page(responses.SIGN_IN, Audience.ANYBODY)
     async def show_form(visitor: Visitor) -> Response:
-        following = inside(visitor.query.get("next", ""), site.public_url)
+        following = responses.inside(visitor.query.get("next", ""), site.public_url)
         if visitor.signed_in is not None:
             return redirect(following)
         return await form({"next": following})
 
-    @site.form(SIGN_IN, Audience.ANYBODY)
+    @site.form(responses.SIGN_IN, Audience.ANYBODY)
     async def sign_in(visitor: Visitor) -> Response:
         fields = visitor.given
-        following = inside(fields.get("next", ""), site.public_url)
+        following = responses.inside(fields.get("next", ""), site.public_url)
         body = {
             "email": fields.get("address", ""),
             "password": fields.get("password", ""),
@@ -116,7 +109,7 @@ def add_sign_in_pages(site: PageRegistry) -> None:
     async def sign_in_to_go_on(visitor: Visitor) -> Response:
         fields = visitor.given
         kept, address = kept_fields(fields), fields.get("address", "")
-        following = inside(fields.get("following", ""), site.public_url)
+        following = responses.inside(fields.get("following", ""), site.public_url)
         body = {
             "email": address,
             "password": fields.get("password", ""),
@@ -131,7 +124,7 @@ def add_sign_in_pages(site: PageRegistry) -> None:
             return await again(trouble=form_errors_of(problem, {"email": "address"}))
         token = token_that_is_set(performed.headers)
         response = await go_on(kept, following, form_token(token))
-        return with_headers(response, performed.headers)
+        return responses.with_headers(response, performed.headers)
 
     @site.page("/sign-out", Audience.ANYBODY)
     async def ask(visitor: Visitor) -> Response:
@@ -142,4 +135,4 @@ def add_sign_in_pages(site: PageRegistry) -> None:
     @site.form("/sign-out", Audience.ANYBODY)
     async def sign_out(visitor: Visitor) -> Response:
         performed = await visitor.api.call("POST", "/api/auth/sign-out", {})
-        return redirect(SIGN_IN, "signed-out", performed.headers)
+        return redirect(responses.SIGN_IN, "signed-out", performed.headers)
