@@ -1,8 +1,7 @@
 """Group commit: one actor commits all pending writes in one durable transaction.
 
 One fsync covers every write that arrived during the previous commit; no timer is involved. The
-cost of a write falls as the number of concurrent writers rises. While the actor has nothing to do,
-a single write is committed in its turn by the task of the writer, which saves two task switches.
+cost of a write falls as the number of concurrent writers rises.
 """
 
 from collections.abc import Sequence
@@ -92,32 +91,8 @@ class GroupCommit:
         """Implement `Store.write`: commit in one transaction with all other pending writes.
 
         Cancellation before the script is accepted leaves it unexecuted; after that, it is run to
-        its end, for which a write that is alone waits.
+        its end, for which the cancelled caller does not wait.
         """
-        turn = self._actor.borrow()
-        if turn is None:
-            return await self._write_with_others(script)
-        # What the actor would do with one write.
-        with turn as faults:
-            try:
-                if faults is not None:
-                    await faults.reach("storage.before_commit", turn.path)
-                outcomes = await self._engine.write_batch((script,))
-                if faults is not None:
-                    await faults.reach("storage.after_commit", turn.path)
-            except StoreUnavailable:
-                raise
-            except Exception as error:
-                # A bug of the engine must not end the caller.
-                turn.crashed(error)
-                raise StoreUnavailable(
-                    f"the write failed: {error!r}", outcome_unknown=True
-                ) from error
-        # Kept in no variable: an error refers to this frame.
-        result: T = outcomes.pop().unwrap()
-        return result
-
-    async def _write_with_others(self, script: Script[T]) -> T:
         outcomes: list[Outcome[T]]
         try:
             outcomes = [await self._actor.ask(Write(script))]

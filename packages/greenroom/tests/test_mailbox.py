@@ -195,28 +195,3 @@ async def test_receiver_is_notified_of_the_last_withdrawal_after_an_interrupt() 
         await wait_all_tasks_blocked()
         nursery.cancel_scope.cancel()
     assert len(returned) == 1
-
-
-async def test_turn_given_back_after_its_receiver_was_cancelled_ends_no_later_loan() -> None:
-    mailbox = Mailbox("box", 10)
-    first_wait = trio.CancelScope()
-
-    async def receive() -> None:
-        with first_wait:
-            await mailbox.receive(1)
-        await mailbox.receive(1)
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(receive)
-        await wait_all_tasks_blocked()
-        first = mailbox.borrow()
-        first_wait.cancel()
-        await wait_all_tasks_blocked()
-        second = mailbox.borrow()
-        assert first is not None
-        assert second is not None
-        mailbox.give_back(first)
-        assert mailbox.borrow() is None
-        mailbox.give_back(second)
-        assert mailbox.borrow() is not None
-        nursery.cancel_scope.cancel()

@@ -14,7 +14,6 @@ from greenroom import (
     ActorStopped,
     Backoff,
     BadReply,
-    Envelope,
     MailboxFull,
     NotExecuted,
     OutcomeUnknown,
@@ -22,7 +21,6 @@ from greenroom import (
     Runtime,
     Supervisor,
 )
-from greenroom.mailbox import Mailbox
 from trio.testing import wait_all_tasks_blocked
 
 from .actors import (
@@ -292,126 +290,3 @@ async def test_a_failed_nested_ask_that_escapes_is_a_crash_not_an_excuse() -> No
             await outer.ask(Relay(stopped, Add(1)))
         assert isinstance(caught.value.__cause__, NotExecuted)
         assert not isinstance(caught.value, NotExecuted)
-
-
-# Turns that are borrowed
-
-
-async def test_messages_wait_while_the_turn_is_borrowed() -> None:
-    async with counter() as ref:
-        await ref.ask(Add(1))
-        turn = ref.borrow()
-        assert turn is not None
-        assert ref.borrow() is None
-        replies: list[int] = []
-
-        async def add() -> None:
-            replies.append(await ref.ask(Add(1)))
-
-        async with trio.open_nursery() as nursery:
-            with turn:
-                nursery.start_soon(add)
-                await wait_all_tasks_blocked()
-                assert replies == []
-        assert replies == [2]
-        assert await ref.ask(Add(1)) == 3
-
-
-async def test_turn_of_an_actor_that_is_busy_or_does_not_run_is_not_lent() -> None:
-    root = Supervisor("root", runtime=Runtime(observer=Recorder()))
-    ref = root.add(ActorSpec("counter", Counter))
-    assert ref.borrow() is None
-    async with root.running(), trio.open_nursery() as nursery:
-        nursery.start_soon(ref.ask, Nap(0.1))
-        await wait_all_tasks_blocked()
-        assert ref.borrow() is None
-    assert ref.borrow() is None
-
-
-async def test_actor_that_stops_waits_for_its_turn() -> None:
-    root = Supervisor("root", runtime=Runtime(observer=Recorder()))
-    ref = root.add(ActorSpec("counter", Counter))
-    leaving, stopped = trio.Event(), trio.Event()
-
-    async def serve(task_status: trio.TaskStatus[None]) -> None:
-        async with root.running():
-            task_status.started()
-            await leaving.wait()
-        stopped.set()
-
-    async with trio.open_nursery() as nursery:
-        await nursery.start(serve)
-        await ref.ask(Add(1))
-        turn = ref.borrow()
-        assert turn is not None
-        with turn:
-            leaving.set()
-            await wait_all_tasks_blocked()
-            assert not stopped.is_set()
-        await stopped.wait()
-
-
-async def test_turn_of_an_actor_that_was_cancelled_is_given_back_to_nobody() -> None:
-    root = Supervisor("root", runtime=Runtime(observer=Recorder()))
-    ref = root.add(ActorSpec("counter", Counter))
-    with trio.CancelScope() as scope:
-        async with root.running():
-            await ref.ask(Add(1))
-            turn = ref.borrow()
-            assert turn is not None
-            with turn:
-                scope.cancel()
-                with trio.CancelScope(shield=True):
-                    await wait_all_tasks_blocked()
-    assert ref.borrow() is None
-
-
-async def test_turn_that_was_cancelled_takes_no_later_one_back() -> None:
-    mailbox = Mailbox("m", 10)
-    received: list[int] = []
-
-    async def receive(task_status: trio.TaskStatus[trio.CancelScope]) -> None:
-        with trio.CancelScope() as scope:
-            task_status.started(scope)
-            received.append(len(await mailbox.receive(10)))
-
-    async with trio.open_nursery() as nursery:
-        first = await nursery.start(receive)
-        await wait_all_tasks_blocked()
-        lent = mailbox.borrow()
-        assert lent is not None
-        first.cancel()
-        await wait_all_tasks_blocked()
-        await nursery.start(receive)
-        await wait_all_tasks_blocked()
-        again = mailbox.borrow()
-        assert again is not None
-        mailbox.give_back(lent)
-        mailbox.put_nowait(Envelope(Add(1), is_ask=False))
-        await wait_all_tasks_blocked()
-        assert received == []
-        mailbox.give_back(again)
-        await wait_all_tasks_blocked()
-    assert received == [1]
-
-
-async def test_receiver_that_waits_for_a_time_lends_nothing_and_a_nudge_ends_a_loan() -> None:
-    mailbox = Mailbox("m", 10)
-    received: list[int] = []
-
-    async def receive() -> None:
-        received.append(len(await mailbox.receive(10)))
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(receive)
-        await wait_all_tasks_blocked()
-        mailbox.lends = False
-        assert mailbox.borrow() is None
-        mailbox.lends = True
-        lent = mailbox.borrow()
-        assert lent is not None
-        mailbox.nudge()
-        await wait_all_tasks_blocked()
-        assert received == []
-        mailbox.give_back(lent)
-    assert received == [0]

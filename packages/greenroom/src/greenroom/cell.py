@@ -243,7 +243,6 @@ class Cell(Waiter):
         """Handle that an incarnation starts."""
         self.enter()
         self.mailbox.now = trio.lowlevel.current_clock().current_time
-        self.mailbox.lends = True
         self.served = False
         self.last_error = None
         self.state = "starting"

@@ -231,15 +231,6 @@ class ParkObserver(Protocol):
         """Handle that the last message was withdrawn and no sender waits."""
 
 
-class Loan:
-    """The borrowed turn of a receiver."""
-
-    __slots__ = ("receiver",)
-
-    def __init__(self, receiver: trio.lowlevel.Task) -> None:
-        self.receiver = receiver
-
-
 class Mailbox:
     """Holds the envelopes of one actor across all its restarts.
 
@@ -251,7 +242,6 @@ class Mailbox:
     Attributes:
         now: returns trio's time; the cell sets it to the method of the run's clock, which is
             called once for each message.
-        lends: whether the receiver waits for messages alone, so that its turn can be borrowed.
 
     Raises:
         ValueError: ``capacity`` is not a positive integer.
@@ -261,14 +251,12 @@ class Mailbox:
         "_capacity",
         "_closed",
         "_interrupted",
-        "_lent",
         "_messages",
         "_owner",
         "_park_observer",
         "_peak",
         "_receiver",
         "_senders",
-        "lends",
         "now",
     )
 
@@ -286,12 +274,10 @@ class Mailbox:
         self._messages: list[Envelope[Any]] = []
         self._senders: OrderedDict[trio.lowlevel.Task, Envelope[Any]] | None = None
         self._receiver: trio.lowlevel.Task | None = None
-        self._lent: Loan | None = None
         self._interrupted = False
         self._closed: Callable[[], NotExecuted] | None = None
         self._peak = 0
         self.now: Callable[[], float] = trio.current_time
-        self.lends = True
 
     # Senders
 
@@ -421,30 +407,8 @@ class Mailbox:
         return messages
 
     def _stop_receiving(self, _raise_cancel: object) -> trio.lowlevel.Abort:
-        self._receiver = self._lent = None
+        self._receiver = None
         return trio.lowlevel.Abort.SUCCEEDED
-
-    def borrow(self) -> Loan | None:
-        """Take the turn of the receiver, which waits for messages; None if it can't be lent.
-
-        Messages that arrive wait until `give_back`. The turn can't be lent if the mailbox is
-        closed, or if the receiver waits for a timer as well.
-        """
-        if self._receiver is None or self._closed is not None or not self.lends:
-            return None
-        self._lent, self._receiver = Loan(self._receiver), None
-        return self._lent
-
-    def give_back(self, loan: Loan) -> None:
-        """Return the turn to the receiver."""
-        if self._lent is not loan:
-            # The receiver was cancelled meanwhile.
-            return
-        self._lent, task = None, loan.receiver
-        if self._messages or self._interrupted:
-            reschedule(task)
-        else:
-            self._receiver = task
 
     def _wake(self) -> None:
         task, self._receiver = self._receiver, None
@@ -458,7 +422,7 @@ class Mailbox:
 
     def nudge(self) -> None:
         """End the current wait of the receiver, if it waits."""
-        if self._receiver is not None or self._lent is not None:
+        if self._receiver is not None:
             self.interrupt()
 
     def unreceive(self, envelopes: Sequence[Envelope[Any]]) -> None:

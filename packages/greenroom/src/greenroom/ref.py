@@ -14,48 +14,14 @@ import trio
 
 from greenroom.cell import Cell
 from greenroom.errors import MailboxFull, NotExecuted, OutcomeUnknown
-from greenroom.mailbox import Envelope, EnvelopeState, Loan
+from greenroom.mailbox import Envelope, EnvelopeState
 from greenroom.message import UNANSWERED, MessageFor
 from greenroom.monitor import Monitor, Watchers
-from greenroom.runtime import Faults
 from greenroom.waiting import current_waiter
 
 M = TypeVar("M")
 M_contra = TypeVar("M_contra", contravariant=True)
 R = TypeVar("R")
-
-
-class Turn:
-    """The turn of an actor that was borrowed by `ActorRef.borrow`, as a context manager."""
-
-    __slots__ = ("_began", "_cell", "_loan")
-
-    def __init__(self, cell: Cell, loan: Loan) -> None:
-        """Note the time; ``loan`` is that of the actor's mailbox."""
-        self._cell = cell
-        self._loan = loan
-        self._began = cell.mailbox.now()
-
-    def __enter__(self) -> Faults | None:
-        """Return the faults to pass, in tests; otherwise None."""
-        return self._cell.runtime.faults
-
-    def __exit__(self, *_: object) -> None:
-        """Give the turn back, and count one message."""
-        mailbox, statistics = self._cell.mailbox, self._cell.statistics
-        mailbox.give_back(self._loan)
-        statistics.wait.record(0.0)
-        statistics.handling.record(mailbox.now() - self._began)
-
-    @property
-    def path(self) -> str:
-        """The path of the actor, for `Faults.reach`."""
-        return self._cell.path
-
-    def crashed(self, error: Exception) -> None:
-        """Report an error of the code that ran in the turn as a crash; the actor goes on."""
-        runtime = self._cell.runtime
-        runtime.notify(runtime.observer.crashed, self._cell.path, error)
 
 
 class ActorRef(Generic[M_contra]):
@@ -143,16 +109,6 @@ class ActorRef(Generic[M_contra]):
     def tell_nowait(self: ActorRef[M], message: MessageFor[M, None]) -> None:
         """Do the same as `tell` without waiting: a full mailbox raises `MailboxFull`."""
         self.resolve(message).mailbox.put_nowait(Envelope(message, is_ask=False))
-
-    def borrow(self) -> Turn | None:
-        """Take the turn of an actor that waits for messages, to do what its handler would do.
-
-        That saves two task switches. Messages that arrive meanwhile wait. A request to stop waits
-        too; a cancellation does not. Returns None if the actor has messages or timers, or does not
-        run: then send it a message.
-        """
-        loan = self._cell.mailbox.borrow()
-        return None if loan is None else Turn(self._cell, loan)
 
     def monitor(self) -> Monitor:
         """Return a monitor of this actor's ends, to be used as a context manager."""

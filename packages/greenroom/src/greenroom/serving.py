@@ -172,7 +172,6 @@ class Serving(ActorContext):
     async def _receive_until_due(self, timers: Timers) -> list[Envelope[Any]]:
         """Return the next messages, including those of timers that are due."""
         limit = self._cell.options.batch_limit
-        self._cell.mailbox.lends = False
         timers.post_due(self._cell.mailbox, trio.current_time())
         due = timers.next_due()
         if due is None or self._cell.mailbox.depth:
