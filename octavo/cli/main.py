@@ -11,8 +11,7 @@ from typing import cast
 import click
 
 from octavo import __version__
-from octavo.cli.help import help_option
-from octavo.cli.output import Failed, say, tell
+from octavo.cli.output import Failed, help_option, say, tell
 from octavo.cli.pauses import loading
 
 # A command is loaded when it is called: the server alone takes a second.

@@ -21,10 +21,9 @@ from octavo.features.accounts.own_account import OwnAccount, OwnConsent, OwnPass
 from octavo.features.accounts.own_credentials import OwnKeys, OwnSessions
 from octavo.features.accounts.password_reset import PasswordReset, create_reset_token
 from octavo.features.accounts.passwords import Passwords
-from octavo.features.accounts.portal import Portal
 from octavo.features.accounts.removal import AccountRemoval
 from octavo.features.accounts.rules.session import SessionLife
-from octavo.features.accounts.sign_in import KnownDevices, SessionMaker, SignedIn, SignIn
+from octavo.features.accounts.sign_in import KnownDevices, Portal, SessionMaker, SignedIn, SignIn
 from octavo.features.administration.administration import Administration
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
 from octavo.features.members.invitations import Invitations

@@ -2,8 +2,7 @@
 
 import click
 
-from octavo.cli.help import Command, example
-from octavo.cli.output import Failed, say
+from octavo.cli.output import Command, Failed, example, say
 from octavo.cli.reading import read, takes_settings
 from octavo.control.client import ControlFailed, ask
 

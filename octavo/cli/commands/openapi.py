@@ -4,8 +4,7 @@ import json
 
 import click
 
-from octavo.cli.help import Command, example
-from octavo.cli.output import say
+from octavo.cli.output import Command, example, say
 from octavo.service.registry import contract_document
 
 

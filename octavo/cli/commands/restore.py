@@ -8,9 +8,8 @@ import click
 import trio
 
 from octavo.cli.commands.backup import described
-from octavo.cli.help import Command, example
 from octavo.cli.interruption import Interrupted, until_signal
-from octavo.cli.output import Failed, say
+from octavo.cli.output import Command, Failed, example, say
 from octavo.cli.progress import ProgressDisplay, counted
 from octavo.cli.reading import read, takes_settings
 from octavo.service.backup import BackupFailed

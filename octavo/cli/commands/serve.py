@@ -8,8 +8,7 @@ from antechamber import CertificateError
 from antechamber.listener import ListenError
 from greenroom import RestartIntensityExceeded
 
-from octavo.cli.help import Command, example
-from octavo.cli.output import Failed
+from octavo.cli.output import Command, Failed, example
 from octavo.cli.pauses import loading, pause_rarely
 from octavo.cli.reading import read, takes_settings
 from octavo.features.legal.feature import LegalDocumentError

@@ -5,8 +5,7 @@ import textwrap
 
 import click
 
-from octavo.cli.help import Command, example
-from octavo.cli.output import say
+from octavo.cli.output import Command, example, say
 from octavo.cli.reading import read, takes_settings
 from octavo.service.settings import Settings
 from octavo.settings import LoadedSettings

@@ -14,11 +14,10 @@ from octavo.features.accounts.own_account import OwnAccount, OwnConsent, OwnPass
 from octavo.features.accounts.own_credentials import OwnKeys, OwnSessions
 from octavo.features.accounts.password_reset import PasswordReset
 from octavo.features.accounts.passwords import Passwords, hash_workers
-from octavo.features.accounts.portal import Portal
 from octavo.features.accounts.removal import AccountRemoval
 from octavo.features.accounts.rules.session import DAY, SessionLife
 from octavo.features.accounts.settings import AccountSettings
-from octavo.features.accounts.sign_in import KnownDevices, SessionMaker, SignIn
+from octavo.features.accounts.sign_in import KnownDevices, Portal, SessionMaker, SignIn
 from octavo.features.accounts.sql import password_resets, portal_tokens
 from octavo.features.accounts.sql.sessions import expire_sessions
 from octavo.features.legal.feature import Legal

@@ -3,8 +3,7 @@
 import click
 import trio
 
-from octavo.cli.help import Command, command_group, example
-from octavo.cli.output import say
+from octavo.cli.output import Command, command_group, example, say
 from octavo.cli.reading import address_of, read, takes_settings
 from octavo.features.mail import sending
 

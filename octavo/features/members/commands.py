@@ -6,8 +6,7 @@ from urllib.parse import quote
 import click
 import trio
 
-from octavo.cli.help import Command, example
-from octavo.cli.output import say
+from octavo.cli.output import Command, example, say
 from octavo.cli.reading import address_of, public_url_of, read, takes_settings
 from octavo.features.members import invitations_of_terminal
 

@@ -5,16 +5,8 @@ import logging
 from collections.abc import Sequence
 from urllib.parse import unquote, urlsplit
 
+from octavo.store import migrations
 from octavo.store.errors import StoreError, StoreUnavailable, StoreUnusable
-from octavo.store.migrations import (
-    APPLIED,
-    MIGRATED,
-    RECORD,
-    RECORD_ONE,
-    Migration,
-    pending,
-    rendered,
-)
 from octavo.store.postgres.connection import (
     FAILURES,
     ISOLATION,
@@ -30,7 +22,7 @@ LOCK = int.from_bytes(b"octavo")
 _log = logging.getLogger(__name__)
 
 
-async def migrate(connection: PooledConnection, known: Sequence[Migration]) -> int:
+async def migrate(connection: PooledConnection, known: Sequence[migrations.Migration]) -> int:
     """Migrate the database to the newest version, and return that; in asyncio.
 
     Each migration is a transaction. They run under a lock: of two processes that start at the same
@@ -42,18 +34,18 @@ async def migrate(connection: PooledConnection, known: Sequence[Migration]) -> i
 
     What asyncpg raises propagates (`octavo.store.postgres.connection.FAILURES`).
     """
-    if await _has_record(connection) and not pending(known, await _applied(connection)):
+    if await _has_record(connection) and not migrations.pending(known, await _applied(connection)):
         return known[-1].version
     await connection.execute("SELECT pg_advisory_lock($1)", LOCK)
     try:
         if not await _has_record(connection):
-            await connection.execute(rendered(RECORD, "postgres"))
+            await connection.execute(migrations.rendered(migrations.RECORD, "postgres"))
         applied = await _applied(connection)
-        missing = pending(known, applied)
+        missing = migrations.pending(known, applied)
         for migration in missing:
             await _apply(connection, migration)
         if applied and missing:
-            _log.info(MIGRATED, max(applied), known[-1].version)
+            _log.info(migrations.MIGRATED, max(applied), known[-1].version)
     finally:
         if not connection.is_closed():
             await connection.execute("SELECT pg_advisory_unlock($1)", LOCK)
@@ -66,14 +58,16 @@ async def _has_record(connection: PooledConnection) -> bool:
 
 
 async def _applied(connection: PooledConnection) -> dict[int, str]:
-    return dict([tuple(row) for row in await connection.fetch(APPLIED)])
+    return dict([tuple(row) for row in await connection.fetch(migrations.APPLIED)])
 
 
-async def _apply(connection: PooledConnection, migration: Migration) -> None:
+async def _apply(connection: PooledConnection, migration: migrations.Migration) -> None:
     await connection.execute(f"BEGIN ISOLATION LEVEL {ISOLATION}")
     try:
         await connection.execute(migration.sql)
-        await connection.execute(RECORD_ONE, migration.version, migration.name, migration.digest)
+        await connection.execute(
+            migrations.RECORD_ONE, migration.version, migration.name, migration.digest
+        )
         await connection.execute("COMMIT")
     except (*FAILURES, StoreError):
         if not connection.is_closed():

@@ -4,17 +4,8 @@ import logging
 import sqlite3
 from collections.abc import Iterator, Sequence
 
+from octavo.store import migrations
 from octavo.store.errors import StoreError
-from octavo.store.migrations import (
-    APPLIED,
-    MIGRATED,
-    NEWEST,
-    RECORD,
-    RECORD_ONE,
-    Migration,
-    pending,
-    rendered,
-)
 from octavo.store.sqlite.connection import STATEMENT_ERRORS, failure
 from octavo.store.sqlite.transaction import Statement
 
@@ -36,7 +27,7 @@ def statements(sql: str) -> Iterator[str]:
         yield begun + rest
 
 
-def migrate(connection: sqlite3.Connection, known: Sequence[Migration]) -> int:
+def migrate(connection: sqlite3.Connection, known: Sequence[migrations.Migration]) -> int:
     """Migrate the database to the newest version, and return that.
 
     Each migration is a transaction under SQLite's exclusive lock: of two processes that start at
@@ -54,16 +45,16 @@ def migrate(connection: sqlite3.Connection, known: Sequence[Migration]) -> int:
         while _apply_next(connection, known):
             pass
         if before:
-            _log.info(MIGRATED, before, known[-1].version)
+            _log.info(migrations.MIGRATED, before, known[-1].version)
     except STATEMENT_ERRORS as error:
         raise failure(error) from error
     return known[-1].version
 
 
-def lacks_some(connection: sqlite3.Connection, known: Sequence[Migration]) -> bool:
+def lacks_some(connection: sqlite3.Connection, known: Sequence[migrations.Migration]) -> bool:
     """Return whether the database lacks some of ``known``; raise the same errors as `migrate`."""
     try:
-        return not _has_record(connection) or bool(pending(known, _applied(connection)))
+        return not _has_record(connection) or bool(migrations.pending(known, _applied(connection)))
     except STATEMENT_ERRORS as error:
         raise failure(error, reading=True) from error
 
@@ -76,20 +67,21 @@ def _has_record(connection: sqlite3.Connection) -> bool:
 
 
 def _applied(connection: sqlite3.Connection) -> dict[int, str]:
-    return dict(connection.execute(APPLIED).fetchall())
+    return dict(connection.execute(migrations.APPLIED).fetchall())
 
 
-def _apply_next(connection: sqlite3.Connection, known: Sequence[Migration]) -> bool:
+def _apply_next(connection: sqlite3.Connection, known: Sequence[migrations.Migration]) -> bool:
     connection.execute("BEGIN EXCLUSIVE")
     try:
-        connection.execute(rendered(RECORD, "sqlite"))
-        missing = pending(known, _applied(connection))
+        connection.execute(migrations.rendered(migrations.RECORD, "sqlite"))
+        missing = migrations.pending(known, _applied(connection))
         if missing:
             migration = missing[0]
             for statement in statements(migration.sql):
                 connection.execute(statement)
             connection.execute(
-                Statement(RECORD_ONE).sql, (migration.version, migration.name, migration.digest)
+                Statement(migrations.RECORD_ONE).sql,
+                (migration.version, migration.name, migration.digest),
             )
         connection.execute("COMMIT")
     except (*STATEMENT_ERRORS, StoreError):
@@ -102,7 +94,7 @@ def _apply_next(connection: sqlite3.Connection, known: Sequence[Migration]) -> b
 def applied_version(connection: sqlite3.Connection) -> int:
     """Return the version of the schema in a database that has been migrated."""
     try:
-        row = connection.execute(NEWEST).fetchone()
+        row = connection.execute(migrations.NEWEST).fetchone()
     except sqlite3.Error as error:
         raise failure(error, reading=True) from error
     version: int = row[0]

@@ -9,12 +9,11 @@ from pydantic_core import MISSING
 
 from octavo.features.accounts.api.authentication import device_cookie, device_tokens
 from octavo.features.accounts.own_account import OwnAccount, OwnConsent, OwnPassword
-from octavo.features.accounts.portal import Portal
 from octavo.features.accounts.removal import AccountRemoval
 from octavo.features.accounts.rules.decisions import Controls
 from octavo.features.accounts.rules.portal import LONGEST_PAGE
 from octavo.features.accounts.rules.refusal import LastAdministrator
-from octavo.features.accounts.sign_in import KnownDevices
+from octavo.features.accounts.sign_in import KnownDevices, Portal
 from octavo.features.accounts.sql.accounts import AccountDetails
 from octavo.features.legal.api import ConsentInput, account_consent, consent_recorded, versions_of
 from octavo.features.legal.rules import ConsentDue, LegalDocuments

@@ -5,8 +5,7 @@ import trio
 
 from octavo.access.audit import command_audit
 from octavo.access.entropy import jitter, new_entropy, now
-from octavo.cli.help import Command, example
-from octavo.cli.output import Failed, say
+from octavo.cli.output import Command, Failed, example, say
 from octavo.cli.reading import address_of, public_url_of, read, takes_settings
 from octavo.features.accounts.password_reset import create_reset_token
 from octavo.features.accounts.rules.password import reset_link

@@ -4,10 +4,10 @@ from octavo_rules.problems import InvalidRequest, NotFound
 from pydantic import Field
 
 from octavo.features.accounts.api.account import controls_schema, usage_schema
-from octavo.features.accounts.portal import Portal
 from octavo.features.accounts.removal import AccountRemoval
 from octavo.features.accounts.rules.decisions import DecisionsChange
 from octavo.features.accounts.rules.refusal import ControlsChanged, LastAdministrator
+from octavo.features.accounts.sign_in import Portal
 from octavo.features.accounts.sql.accounts import AccountSummary
 from octavo.features.administration.administration import Administration
 from octavo.features.administration.api.administration import (

@@ -9,8 +9,7 @@ import click
 import trio
 from pydantic.alias_generators import to_camel
 
-from octavo.cli.help import Command, command_group, example
-from octavo.cli.output import Failed, printable, say
+from octavo.cli.output import Command, Failed, command_group, example, printable, say
 from octavo.cli.progress import size_text
 from octavo.cli.reading import read, takes_settings
 from octavo.control.client import ControlFailed, NoServer, ask

@@ -3,8 +3,7 @@
 import click
 
 from octavo.access.entropy import new_entropy
-from octavo.cli.help import Command, example
-from octavo.cli.output import say
+from octavo.cli.output import Command, example, say
 from octavo.model.access.token import digest_of, operator_token
 
 

@@ -8,9 +8,8 @@ from typing import Literal
 import click
 import trio
 
-from octavo.cli.help import Command, example
 from octavo.cli.interruption import Interrupted, until_signal
-from octavo.cli.output import Failed, say
+from octavo.cli.output import Command, Failed, example, say
 from octavo.cli.progress import ProgressDisplay, counted, size_text
 from octavo.features.archives.commands import server_key
 

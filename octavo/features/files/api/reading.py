@@ -18,14 +18,7 @@ from octavo.features.accounts.sql import accounts
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter, Workspaces
 from octavo.features.files.api.files import ETAG, FilePath
 from octavo.features.files.sql import RecordedProgram, programs_of
-from octavo.features.usage.api import (
-    METERED,
-    Metering,
-    amount_of_file,
-    amount_of_text,
-    amount_of_texts,
-    memory_of,
-)
+from octavo.features.usage import api
 from octavo.http import contract, file_schemas
 from octavo.http.blob_stream import IfNoneMatch
 from octavo.http.callers import caller_of
@@ -132,7 +125,7 @@ def _text_response(workspace_id: WorkspaceId, stored: StoredFile, caches: bool) 
     # Other responses are encoded when there is memory for them.
     encoded = contract.encoded_json(file) if caches else None
     return TextResponse(
-        contract.Reply(file, headers=(etag,), encoded=encoded), amount_of_text(stored)
+        contract.Reply(file, headers=(etag,), encoded=encoded), api.amount_of_text(stored)
     )
 
 
@@ -157,7 +150,7 @@ class ReadingOperations:
         self,
         submitter: ChangesetSubmitter,
         store: Store,
-        metering: Metering,
+        metering: api.Metering,
         texts: CurrentTexts,
     ) -> None:
         self._workspaces = submitter.workspaces
@@ -175,7 +168,7 @@ class ReadingOperations:
         scope=READ,
         confinable=True,
         headers=ETAG,
-        problems=(NotFound, FilePurged, WorkspaceBusy, *METERED),
+        problems=(NotFound, FilePurged, WorkspaceBusy, *api.METERED),
     )
     async def get_file(
         self, call: contract.Call, path: FilePath, query: ContentQuery, headers: IfNoneMatch
@@ -210,7 +203,7 @@ class ReadingOperations:
         head = _live(None if whole is None else whole.stored.revision, within)
         if whole is None:
             raise NotFound
-        await self._metering.read(call, amount_of_file(whole))
+        await self._metering.read(call, api.amount_of_file(whole))
         return contract.Reply(
             _whole(workspace_id, whole), headers=((b"etag", entity_tag(head.revision_id)),)
         )
@@ -311,7 +304,7 @@ class ReadingOperations:
         summary="Get a file at one of its revisions",
         scope=READ,
         confinable=True,
-        problems=(NotFound, FilePurged, *METERED),
+        problems=(NotFound, FilePurged, *api.METERED),
     )
     async def get_revision(self, call: contract.Call, path: RevisionPath) -> schemas.WorkspaceFile:
         """Return a revision with its text."""
@@ -326,7 +319,7 @@ class ReadingOperations:
             raise NotFound
         if not stored.revision.path:
             raise FilePurged
-        await self._metering.read(call, amount_of_text(stored))
+        await self._metering.read(call, api.amount_of_text(stored))
         return file_schemas.workspace_file(workspace_id, stored)
 
     @contract.operation(
@@ -339,7 +332,7 @@ class ReadingOperations:
         "a single one is always returned.",
         scope=READ,
         confinable=True,
-        problems=(NotFound, TooManyFiles, WorkspaceBusy, *METERED),
+        problems=(NotFound, TooManyFiles, WorkspaceBusy, *api.METERED),
         body=contract.json_body(ReadFilesInput, limit=_LONGEST_BODY),
         reads=True,
     )
@@ -367,23 +360,23 @@ class ReadingOperations:
         else:
             heads, revisions = await self._store.read_much(files.files(*named, within))
             whole = [files.WholeFile(each, None) for each in heads]
-        amount = amount_of_texts(revisions)
+        amount = api.amount_of_texts(revisions)
         for each in whole:
-            amount = amount.plus(amount_of_file(each))
+            amount = amount.plus(api.amount_of_file(each))
         await self._metering.read(call, amount)
         found = {each.stored.revision.file_id for each in whole}
         known = {each.revision.revision_id for each in revisions}
         missing = [each for each in body.file_ids if each not in found]
         missing += [each for each in body.revision_ids if each not in known]
         items = await contract.converted(
-            whole, partial(_whole, workspace_id), lambda each: amount_of_file(each).size
+            whole, partial(_whole, workspace_id), lambda each: api.amount_of_file(each).size
         )
         items += [file_schemas.workspace_file(workspace_id, each) for each in revisions]
         return schemas.ReadFiles(items=tuple(items), missing=tuple(missing))
 
 
 async def _reserve(call: contract.Call, size: int) -> None:
-    await call.reserve(memory_of(size))
+    await call.reserve(api.memory_of(size))
 
 
 def _whole(workspace_id: WorkspaceId, whole: files.WholeFile) -> schemas.WorkspaceFile:

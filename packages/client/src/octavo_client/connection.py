@@ -16,14 +16,8 @@ import trio
 from octavo_rules.identity import MutationId
 from pydantic import BaseModel, ValidationError
 
+from octavo_client import errors
 from octavo_client.content import ContentStream, RequestContent
-from octavo_client.errors import (
-    ClientError,
-    ConnectionFailed,
-    ProblemError,
-    UnexpectedResponse,
-    problem_error,
-)
 from octavo_client.retrying import EntropySource, Failures, Retrying
 
 M = TypeVar("M", bound=BaseModel)
@@ -72,7 +66,9 @@ def parse_response(kind: type[M], body: bytes | str) -> M:
     except ValidationError as error:
         [first, *_] = error.errors(include_url=False, include_context=False)
         place = "/".join(map(str, first["loc"]))
-        raise UnexpectedResponse(f"not a {kind.__name__}: {first['msg']} at /{place}") from None
+        raise errors.UnexpectedResponse(
+            f"not a {kind.__name__}: {first['msg']} at /{place}"
+        ) from None
 
 
 class StreamedBody:
@@ -114,7 +110,7 @@ class ApiConnection:
         http: httpx.AsyncClient,
         retrying: Retrying,
         entropy: EntropySource,
-        on_retry: Callable[[ClientError], object],
+        on_retry: Callable[[errors.ClientError], object],
     ) -> None:
         self.retrying = retrying
         self.entropy = entropy
@@ -147,7 +143,7 @@ class ApiConnection:
         """
         try:
             return self.read(kind, await self.send(request), request)
-        except ClientError as error:
+        except errors.ClientError as error:
             error.mutation_id = request.mutation_id
             raise
 
@@ -155,7 +151,7 @@ class ApiConnection:
         """Parse the response to ``request``. Raises `UnexpectedResponse`."""
         try:
             return parse_response(kind, response.content)
-        except UnexpectedResponse as error:
+        except errors.UnexpectedResponse as error:
             error.outcome_unknown = request.effect != "none"
             raise
 
@@ -223,7 +219,7 @@ class ApiConnection:
                 raise problem
             await failures.wait(problem)
 
-    def _passing(self, request: Request, problem: ProblemError) -> bool:
+    def _passing(self, request: Request, problem: errors.ProblemError) -> bool:
         """Return whether the problem is temporary, and ends soon enough."""
         return problem.status in request.temporary and self.retrying.allows(problem.retry_after)
 
@@ -278,16 +274,16 @@ class _Whole:
         return self._rest.pop()
 
 
-def _failed(error: httpx.RequestError, in_doubt: bool) -> ConnectionFailed:
+def _failed(error: httpx.RequestError, in_doubt: bool) -> errors.ConnectionFailed:
     reason: BaseException | None = error
     while reason is not None and not str(reason):
         reason = reason.__cause__ or reason.__context__
     detail = type(error).__name__ if reason is None else f"{type(error).__name__}: {reason}"
-    return ConnectionFailed(detail, outcome_unknown=in_doubt)
+    return errors.ConnectionFailed(detail, outcome_unknown=in_doubt)
 
 
-def _problem(response: httpx.Response, content: bytes, *, in_doubt: bool) -> ProblemError:
-    return problem_error(response.status_code, response.headers, content, in_doubt=in_doubt)
+def _problem(response: httpx.Response, content: bytes, *, in_doubt: bool) -> errors.ProblemError:
+    return errors.problem_error(response.status_code, response.headers, content, in_doubt=in_doubt)
 
 
 async def _whole(content: AsyncIterator[bytes]) -> bytes:

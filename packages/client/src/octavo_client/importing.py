@@ -14,16 +14,9 @@ from typing import Literal
 import trio
 from octavo_rules.schemas import Import, ImportPart, ImportWorkspaceResult, StartedImport
 
+from octavo_client import errors
 from octavo_client.connection import TEMPORARY, ApiConnection, Request
 from octavo_client.content import Octets, Source, opened
-from octavo_client.errors import (
-    ArchiveDiffers,
-    ClientError,
-    ConnectionFailed,
-    ImportRefused,
-    ProblemError,
-    UnexpectedResponse,
-)
 from octavo_client.retrying import Retrying
 
 POLL_SECONDS = 2.0
@@ -116,7 +109,9 @@ class ArchiveImport:
             await self._send_parts(chunks)
             await self._complete()
         if self._result is None:
-            raise UnexpectedResponse("the import is done without a result", outcome_unknown=True)
+            raise errors.UnexpectedResponse(
+                "the import is done without a result", outcome_unknown=True
+            )
         return self._result
 
     async def abort(self) -> None:
@@ -124,7 +119,7 @@ class ArchiveImport:
         if not self._id:
             return
         request = Request("DELETE", f"{self._path}/{self._id}", effect="repeatable")
-        with trio.move_on_after(_ABORT_SECONDS, shield=True), suppress(ClientError):
+        with trio.move_on_after(_ABORT_SECONDS, shield=True), suppress(errors.ClientError):
             await self._connection.send(request)
 
     # Parts
@@ -137,7 +132,7 @@ class ArchiveImport:
                 await self._send_part(number, part, sent)
                 sent += len(part)
         if any(received > number for received in self._received):
-            raise ArchiveDiffers(
+            raise errors.ArchiveDiffers(
                 f"the import {self._id} has parts of another, longer archive: start a new import"
             )
 
@@ -157,7 +152,7 @@ class ArchiveImport:
                 ),
             )
             if received.digest != digest:
-                raise UnexpectedResponse(f"part {number} was changed on its way")
+                raise errors.UnexpectedResponse(f"part {number} was changed on its way")
         self._report("sending", before + len(part), self._size)
 
     # Completion
@@ -168,13 +163,13 @@ class ArchiveImport:
         while self._result is None:
             try:
                 await self._complete_once()
-            except (ConnectionFailed, ProblemError) as error:
+            except (errors.ConnectionFailed, errors.ProblemError) as error:
                 if not _is_temporary(error, self._connection.retrying):
                     raise
                 state = await self._settled()
                 self._result = state.result
-                if state.failure is not None and isinstance(error, ConnectionFailed):
-                    raise ImportRefused(state.failure.code, state.failure.detail) from error
+                if state.failure is not None and isinstance(error, errors.ConnectionFailed):
+                    raise errors.ImportRefused(state.failure.code, state.failure.detail) from error
                 if state.read > read:
                     failures.begin_again()
                 read = state.read
@@ -186,7 +181,7 @@ class ArchiveImport:
 
     async def _complete_once(self) -> None:
         """Send one request to complete the import, and report progress until the response."""
-        failure: ClientError | None = None
+        failure: errors.ClientError | None = None
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._follow, nursery.cancel_scope)
             # No limit of time: the response comes when the import has ended.
@@ -199,20 +194,22 @@ class ArchiveImport:
             )
             try:
                 self._result = await self._connection.ask(ImportWorkspaceResult, request)
-            except ClientError as error:
+            except errors.ClientError as error:
                 failure = error
             nursery.cancel_scope.cancel(reason="the server has responded")
         if failure is not None:
             raise failure
         if self._result is None:
-            raise ConnectionFailed("the response to the completion was lost", outcome_unknown=True)
+            raise errors.ConnectionFailed(
+                "the response to the completion was lost", outcome_unknown=True
+            )
 
     async def _follow(self, completion: trio.CancelScope) -> None:
         """Report the progress; cancel ``completion`` when the import has ended without it."""
         idle = 0
         while idle < _LOST_POLLS:
             await trio.sleep(POLL_SECONDS)
-            with suppress(ClientError):
+            with suppress(errors.ClientError):
                 state = await self._state(attempts=1)
                 idle = 0 if state.state == "running" else idle + 1
                 if state.result is not None:
@@ -255,16 +252,16 @@ async def _parts(chunks: AsyncIterator[bytes], size: int) -> AsyncGenerator[byte
         yield part
 
 
-def _is_temporary(error: ClientError, retrying: Retrying) -> bool:
+def _is_temporary(error: errors.ClientError, retrying: Retrying) -> bool:
     """Return whether it can help to send the completion again soon."""
-    if not isinstance(error, ProblemError):
+    if not isinstance(error, errors.ProblemError):
         return True
     return error.status in _TEMPORARY | _GATEWAY and retrying.allows(error.retry_after)
 
 
-def is_refusal(error: ProblemError | ImportRefused) -> bool:
+def is_refusal(error: errors.ProblemError | errors.ImportRefused) -> bool:
     """Return whether an archive was refused, or its paths: it has to be changed, or the files."""
-    if isinstance(error, ImportRefused) or error.code == _CONFLICT:
+    if isinstance(error, errors.ImportRefused) or error.code == _CONFLICT:
         return True
     return error.status in _REFUSED and error.code != _FULL
 
@@ -281,7 +278,7 @@ async def import_archive(
             await importing.start()
             try:
                 return await importing.run(chunks)
-            except (ProblemError, ImportRefused) as error:
+            except (errors.ProblemError, errors.ImportRefused) as error:
                 if is_refusal(error):
                     # The caller may not know its id, and it would count as an open import.
                     await importing.abort()

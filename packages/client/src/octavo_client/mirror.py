@@ -8,20 +8,12 @@ import trio
 from octavo_rules.identity import FileId, Position, RevisionId
 from octavo_rules.schemas import FeedEntry
 
-from octavo_client.errors import (
-    ConnectionFailed,
-    CursorUnknownError,
-    ProblemError,
-    RateLimitedError,
-    SnapshotCut,
-    UnavailableError,
-    WorkspaceGoneError,
-)
+from octavo_client import errors
 from octavo_client.notices import WorkspaceChanged, WorkspaceGone
 from octavo_client.workspace import WorkspaceClient
 
 _NO_COPY = Position(-1)
-_TRANSIENT = (ConnectionFailed, RateLimitedError, UnavailableError)
+_TRANSIENT = (errors.ConnectionFailed, errors.RateLimitedError, errors.UnavailableError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +73,7 @@ class Mirror:
         async with self._pulling:
             try:
                 await self._catch_up()
-            except CursorUnknownError:
+            except errors.CursorUnknownError:
                 await self._copy()
 
     async def wait_for(self, position: Position) -> None:
@@ -116,7 +108,7 @@ class Mirror:
                 with trio.move_on_after(self._poll_every):
                     notice = await anext(notices)
                 if isinstance(notice, WorkspaceGone):
-                    raise WorkspaceGoneError(f"the workspace is gone: {notice.reason}")
+                    raise errors.WorkspaceGoneError(f"the workspace is gone: {notice.reason}")
                 if notice is not None and heard is not None:
                     heard(notice)
                 if notice is None or (notice.position, notice.mark) != (self.position, self.mark):
@@ -130,7 +122,7 @@ class Mirror:
                 await self.pull()
             except _TRANSIENT as error:
                 failures += 1
-                asked = error.retry_after if isinstance(error, ProblemError) else None
+                asked = error.retry_after if isinstance(error, errors.ProblemError) else None
                 await trio.sleep(retrying.wait(failures, entropy, asked))
             else:
                 return
@@ -152,7 +144,7 @@ class Mirror:
             try:
                 async with self._workspace.snapshot() as snapshot:
                     notes = [entry async for entry in snapshot]
-            except SnapshotCut:
+            except errors.SnapshotCut:
                 failures += 1
                 if failures >= retrying.attempts:
                     raise

@@ -24,14 +24,8 @@ from trio_websocket import (
     wrap_client_stream,
 )
 
+from octavo_client import errors
 from octavo_client.connection import ApiConnection, parse_response
-from octavo_client.errors import (
-    ClientError,
-    ListeningEnded,
-    ProblemError,
-    UnexpectedResponse,
-    problem_error,
-)
 
 PATH = "/api/sync/notices"
 SUBPROTOCOL = "octavo.notices.v1"
@@ -78,7 +72,8 @@ class Notices:
     """An async iterator over notifications."""
 
     def __init__(
-        self, received: trio.abc.ReceiveChannel[WorkspaceChanged | WorkspaceGone | ClientError]
+        self,
+        received: trio.abc.ReceiveChannel[WorkspaceChanged | WorkspaceGone | errors.ClientError],
     ) -> None:
         self._received = received
 
@@ -91,7 +86,7 @@ class Notices:
             received = await self._received.receive()
         except trio.EndOfChannel:
             raise StopAsyncIteration from None
-        if isinstance(received, ClientError):
+        if isinstance(received, errors.ClientError):
             raise received
         return received
 
@@ -124,7 +119,7 @@ async def listen(
 @trio.as_safe_channel
 async def _received(
     connection: ApiConnection, workspace_ids: Collection[WorkspaceId], tls: ssl.SSLContext
-) -> AsyncGenerator[WorkspaceChanged | WorkspaceGone | ClientError, None]:
+) -> AsyncGenerator[WorkspaceChanged | WorkspaceGone | errors.ClientError, None]:
     """Yield the notifications, and finally an error, if any.
 
     The error is a value: raised here, it would surface at the end of the block, not in the
@@ -157,7 +152,7 @@ async def _received(
         except ConnectionClosed as closed:
             # The end of a membership closes the stream, too; other workspaces go on.
             if closed.reason is not None and closed.reason.code == _POLICY and not expelled:
-                yield ListeningEnded(closed.reason.reason or "the server ended it")
+                yield errors.ListeningEnded(closed.reason.reason or "the server ended it")
                 return
         except ConnectionRejected as rejected:
             problem = _problem(rejected)
@@ -165,7 +160,7 @@ async def _received(
                 yield problem
                 return
             rest = problem.retry_after or retrying.stay_away(entropy)
-        except (HandshakeError, OSError, trio.TooSlowError, UnexpectedResponse):
+        except (HandshakeError, OSError, trio.TooSlowError, errors.UnexpectedResponse):
             # The server is unreachable, or its messages are not understood.
             rest = None
         if wanted:
@@ -186,9 +181,9 @@ async def _next(socket: WebSocketConnection) -> Notice:
                 return parse_response(Notice, await socket.get_message())
 
 
-def _problem(rejected: ConnectionRejected) -> ProblemError:
+def _problem(rejected: ConnectionRejected) -> errors.ProblemError:
     headers = {name.decode().lower(): value.decode() for name, value in rejected.headers}
-    return problem_error(rejected.status_code, headers, rejected.body or b"", in_doubt=False)
+    return errors.problem_error(rejected.status_code, headers, rejected.body or b"", in_doubt=False)
 
 
 OPENING, CLOSING = 20.0, 5.0

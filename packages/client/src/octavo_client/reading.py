@@ -7,21 +7,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
+from octavo_rules import schemas
 from octavo_rules.identity import FileId, RevisionId, WorkspaceId
 from octavo_rules.schema_base import ListPage
-from octavo_rules.schemas import (
-    FileLinks,
-    FileList,
-    FoundLinkDocument,
-    LinkList,
-    ListedFile,
-    ReadFiles,
-    RevisionDiff,
-    RevisionDocument,
-    RevisionList,
-    SearchResults,
-    WorkspaceFile,
-)
 from pydantic import BaseModel
 
 from octavo_client.changes import present_members
@@ -110,19 +98,19 @@ class WorkspaceReader:
         """The path of the workspace's operations."""
         return f"/api/workspaces/{self.id}"
 
-    async def file(self, file_id: FileId, *, document: bool = False) -> WorkspaceFile:
+    async def file(self, file_id: FileId, *, document: bool = False) -> schemas.WorkspaceFile:
         """Return a file at its head with its text, and optionally its document (getFile).
 
         Raises `NotFoundError`, also for a file that was deleted.
         """
         query = {"content": "full" if document else "text"}
-        return await self._get(WorkspaceFile, f"/files/{file_id}", query)
+        return await self._get(schemas.WorkspaceFile, f"/files/{file_id}", query)
 
     def files(
         self, prefix: str = "", *, state: Literal["live", "deleted"] = "live"
-    ) -> AsyncIterator[ListedFile]:
+    ) -> AsyncIterator[schemas.ListedFile]:
         """Iterate over the files whose paths begin with ``prefix``, by path (listFiles)."""
-        return self._pages(FileList, "/files", prefix=prefix or None, state=state)
+        return self._pages(schemas.FileList, "/files", prefix=prefix or None, state=state)
 
     async def read(
         self,
@@ -130,7 +118,7 @@ class WorkspaceReader:
         revision_ids: Sequence[RevisionId] = (),
         *,
         document: bool = False,
-    ) -> ReadFiles:
+    ) -> schemas.ReadFiles:
         """Return those of the given files and revisions that exist (readFiles).
 
         With ``document``, the files have their documents, for `NoteDocument`. The limits are 500 of
@@ -140,16 +128,16 @@ class WorkspaceReader:
         if document:
             body["content"] = "full"
         return await self.connection.ask(
-            ReadFiles, Request("POST", f"{self.path}/files/read", body)
+            schemas.ReadFiles, Request("POST", f"{self.path}/files/read", body)
         )
 
-    async def revision(self, file_id: FileId, revision_id: RevisionId) -> WorkspaceFile:
+    async def revision(self, file_id: FileId, revision_id: RevisionId) -> schemas.WorkspaceFile:
         """Return a file at a revision (getRevision)."""
-        return await self._get(WorkspaceFile, f"/files/{file_id}/revisions/{revision_id}")
+        return await self._get(schemas.WorkspaceFile, f"/files/{file_id}/revisions/{revision_id}")
 
-    def revisions(self, file_id: FileId) -> AsyncIterator[RevisionDocument]:
+    def revisions(self, file_id: FileId) -> AsyncIterator[schemas.RevisionDocument]:
         """Iterate over the revisions of a file, the newest first (listRevisions)."""
-        return self._pages(RevisionList, f"/files/{file_id}/revisions")
+        return self._pages(schemas.RevisionList, f"/files/{file_id}/revisions")
 
     async def difference(
         self,
@@ -159,7 +147,7 @@ class WorkspaceReader:
         *,
         by: Literal["lines", "words"] = "lines",
         context: int | None = None,
-    ) -> RevisionDiff:
+    ) -> schemas.RevisionDiff:
         """Return the changes between two revisions of a note (diffRevisions).
 
         Args:
@@ -170,7 +158,7 @@ class WorkspaceReader:
             context: the number of unchanged lines around each change.
         """
         query = present_members(old=old, new=new, by=by, context=context)
-        return await self._get(RevisionDiff, f"/files/{file_id}/diff", query)
+        return await self._get(schemas.RevisionDiff, f"/files/{file_id}/diff", query)
 
     async def search(
         self,
@@ -181,7 +169,7 @@ class WorkspaceReader:
         changed_since: datetime | None = None,
         changed_before: datetime | None = None,
         author: str | None = None,
-    ) -> SearchResults:
+    ) -> schemas.SearchResults:
         """Return up to ``limit`` notes below ``folder`` that match ``query`` (searchWorkspace).
 
         All words are required. The last word, and each that ends with ``*``, matches as a prefix. A
@@ -189,26 +177,26 @@ class WorkspaceReader:
         and ``author`` restrict the search to notes by their last changes; times have a zone.
         """
         asked = search_query(query, folder, limit, changed_since, changed_before, author)
-        return await self._get(SearchResults, "/search", asked)
+        return await self._get(schemas.SearchResults, "/search", asked)
 
-    async def links(self, file_id: FileId) -> FileLinks:
+    async def links(self, file_id: FileId) -> schemas.FileLinks:
         """Return the links of a file and the links to it (getLinks).
 
         All pages are read; ``next`` is None.
         """
-        links = await self._get(FileLinks, f"/files/{file_id}/links", {"limit": _PAGE})
+        links = await self._get(schemas.FileLinks, f"/files/{file_id}/links", {"limit": _PAGE})
         incoming = [*links.incoming]
         after = links.next
         while after is not None:
             query = present_members(limit=_PAGE, after=after)
-            page = await self._get(FileLinks, f"/files/{file_id}/links", query)
+            page = await self._get(schemas.FileLinks, f"/files/{file_id}/links", query)
             incoming += page.incoming
             after = page.next
         return links.model_copy(update={"incoming": tuple(incoming), "next": None})
 
-    def unresolved_links(self) -> AsyncIterator[FoundLinkDocument]:
+    def unresolved_links(self) -> AsyncIterator[schemas.FoundLinkDocument]:
         """Iterate over the links that don't resolve to a file (listUnresolvedLinks)."""
-        return self._pages(LinkList, "/links/unresolved")
+        return self._pages(schemas.LinkList, "/links/unresolved")
 
     @asynccontextmanager
     async def read_content(

@@ -7,16 +7,8 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import trio
+from octavo_rules import schemas
 from octavo_rules.identity import Epoch, FileId, MutationId, Position, RevisionId, WorkspaceId
-from octavo_rules.schemas import (
-    AttachmentUploadResult,
-    ChangesetResult,
-    FeedPage,
-    FileChange,
-    Import,
-    ImportWorkspaceResult,
-    NoteSave,
-)
 from pydantic import BaseModel
 
 from octavo_client.changes import Delete, Operation, encoded, present_members
@@ -63,7 +55,9 @@ class WorkspaceClient(WorkspaceReader):
         """Read every live file at one position; see `octavo_client.syncing.snapshot`."""
         return snapshot(self.connection, self.path)
 
-    def feed(self, after: Position, mark: RevisionId | None = None) -> AsyncIterator[FeedPage]:
+    def feed(
+        self, after: Position, mark: RevisionId | None = None
+    ) -> AsyncIterator[schemas.FeedPage]:
         """Iterate over the changes after a position; see `octavo_client.syncing.Feed`."""
         return Feed(self, after, mark)
 
@@ -71,20 +65,20 @@ class WorkspaceClient(WorkspaceReader):
 
     async def push(
         self, operations: Sequence[Operation], mutation_id: MutationId | None = None
-    ) -> ChangesetResult:
+    ) -> schemas.ChangesetResult:
         """Push a changeset, which is accepted or refused as a whole (pushChangeset).
 
         Raises `HeadMovedError` with all files whose heads differ.
         """
         body = {"operations": encoded(operations)}
-        return await self._ask(ChangesetResult, "POST", "/changesets", body, mutation_id)
+        return await self._ask(schemas.ChangesetResult, "POST", "/changesets", body, mutation_id)
 
     async def create(
         self, path: str, text: str, mutation_id: MutationId | None = None
-    ) -> FileChange:
+    ) -> schemas.FileChange:
         """Create a note (createFile). A path in use raises `ProblemError`, ``path_conflict``."""
         body = {"path": path, "text": text}
-        return await self._ask(FileChange, "POST", "/files", body, mutation_id)
+        return await self._ask(schemas.FileChange, "POST", "/files", body, mutation_id)
 
     async def update(
         self,
@@ -95,7 +89,7 @@ class WorkspaceClient(WorkspaceReader):
         path: str | None = None,
         rewrite_links: bool = False,
         mutation_id: MutationId | None = None,
-    ) -> FileChange:
+    ) -> schemas.FileChange:
         """Change a file's text or path, or both, if its head is ``if_match`` (updateFile).
 
         Raises `HeadMovedError`. With ``rewrite_links``, links to the file are rewritten when it
@@ -103,11 +97,11 @@ class WorkspaceClient(WorkspaceReader):
         """
         body = present_members(text=text, path=path, rewriteLinks=rewrite_links or None)
         target = f"/files/{file_id}"
-        return await self._ask(FileChange, "PUT", target, body, mutation_id, if_match)
+        return await self._ask(schemas.FileChange, "PUT", target, body, mutation_id, if_match)
 
     async def delete(
         self, file_id: FileId, if_match: RevisionId, mutation_id: MutationId | None = None
-    ) -> FileChange:
+    ) -> schemas.FileChange:
         """Delete a file if its head is ``if_match``; raises `HeadMovedError`.
 
         This uses a changeset, as the operation for a single file has no mutation id.
@@ -124,7 +118,7 @@ class WorkspaceClient(WorkspaceReader):
         revision_id: RevisionId | None = None,
         rewrite_links: bool = False,
         mutation_id: MutationId | None = None,
-    ) -> FileChange:
+    ) -> schemas.FileChange:
         """Restore a deleted file, or the text of a revision (restoreFile).
 
         Raises `HeadMovedError`; the head of a deleted file is the revision that deleted it. With
@@ -134,7 +128,7 @@ class WorkspaceClient(WorkspaceReader):
             path=path, revisionId=revision_id, rewriteLinks=rewrite_links or None
         )
         target = f"/files/{file_id}/restore"
-        return await self._ask(FileChange, "POST", target, body, mutation_id, if_match)
+        return await self._ask(schemas.FileChange, "POST", target, body, mutation_id, if_match)
 
     async def save(
         self,
@@ -143,7 +137,7 @@ class WorkspaceClient(WorkspaceReader):
         update: bytes,
         state_vector: bytes,
         mutation_id: MutationId | None = None,
-    ) -> NoteSave:
+    ) -> schemas.NoteSave:
         """Merge a Yjs update into a document, and return the update it lacks (saveNote).
 
         `NoteDocument` does this and keeps unsaved edits. Raises `EpochMismatchError`.
@@ -153,17 +147,23 @@ class WorkspaceClient(WorkspaceReader):
             "update": b64encode(update).decode(),
             "stateVector": b64encode(state_vector).decode(),
         }
-        return await self._ask(NoteSave, "POST", f"/files/{file_id}/saves", body, mutation_id)
+        return await self._ask(
+            schemas.NoteSave, "POST", f"/files/{file_id}/saves", body, mutation_id
+        )
 
-    async def purge(self, file_id: FileId, mutation_id: MutationId | None = None) -> FileChange:
+    async def purge(
+        self, file_id: FileId, mutation_id: MutationId | None = None
+    ) -> schemas.FileChange:
         """Remove the contents of a deleted file permanently (purgeFile)."""
-        return await self._ask(FileChange, "POST", f"/files/{file_id}/purge", {}, mutation_id)
+        return await self._ask(
+            schemas.FileChange, "POST", f"/files/{file_id}/purge", {}, mutation_id
+        )
 
     # Images and archives
 
     async def upload_image(
         self, source: Source, name: str, media_type: str
-    ) -> AttachmentUploadResult:
+    ) -> schemas.AttachmentUploadResult:
         """Upload an image, which becomes a file with `attach` (uploadAttachment).
 
         It is temporary: an upload that is not attached expires. Chunks can be sent only once, so an
@@ -187,7 +187,7 @@ class WorkspaceClient(WorkspaceReader):
         request = Request(
             "POST", f"{self.path}/attachments", effect="repeatable", content=form, attempts=attempts
         )
-        return await self.connection.ask(AttachmentUploadResult, request)
+        return await self.connection.ask(schemas.AttachmentUploadResult, request)
 
     async def attach(
         self,
@@ -196,7 +196,7 @@ class WorkspaceClient(WorkspaceReader):
         file_id: FileId | None = None,
         if_match: RevisionId | None = None,
         mutation_id: MutationId | None = None,
-    ) -> FileChange:
+    ) -> schemas.FileChange:
         """Make an uploaded image the file at ``path``, or the next revision (finalizeAttachment).
 
         Args:
@@ -208,7 +208,7 @@ class WorkspaceClient(WorkspaceReader):
         """
         body = present_members(path=path, fileId=file_id)
         target = f"/attachments/{object_id}/finalize"
-        return await self._ask(FileChange, "POST", target, body, mutation_id, if_match)
+        return await self._ask(schemas.FileChange, "POST", target, body, mutation_id, if_match)
 
     async def import_archive(
         self,
@@ -218,7 +218,7 @@ class WorkspaceClient(WorkspaceReader):
         import_id: str | None = None,
         progress: Callable[[ImportProgress], object] = lambda _: None,
         abort_on_cancel: bool = False,
-    ) -> ImportWorkspaceResult:
+    ) -> schemas.ImportWorkspaceResult:
         """Import a zip archive: send it in parts, complete the import, wait for the result.
 
         Nothing is committed before the whole archive was sent and checked. The import survives
@@ -247,9 +247,11 @@ class WorkspaceClient(WorkspaceReader):
         importing = ArchiveImport(self.connection, self.path, size, progress)
         return await import_archive(importing, source, import_id, abort_on_cancel=abort_on_cancel)
 
-    async def import_state(self, import_id: str) -> Import:
+    async def import_state(self, import_id: str) -> schemas.Import:
         """Return how far an import of the account is (getWorkspaceImport)."""
-        return await self.connection.ask(Import, Request("GET", f"{self.path}/imports/{import_id}"))
+        return await self.connection.ask(
+            schemas.Import, Request("GET", f"{self.path}/imports/{import_id}")
+        )
 
     async def abort_import(self, import_id: str) -> None:
         """Remove an import with its parts, if it exists (abortWorkspaceImport).
@@ -262,11 +264,11 @@ class WorkspaceClient(WorkspaceReader):
 
     # Results
 
-    async def receipt(self, mutation_id: MutationId) -> ChangesetResult | None:
+    async def receipt(self, mutation_id: MutationId) -> schemas.ChangesetResult | None:
         """Return the result of a change; None if it was not accepted so far (getReceipt)."""
         request = Request("GET", f"{self.path}/receipts/{mutation_id}")
         try:
-            return await self.connection.ask(ChangesetResult, request)
+            return await self.connection.ask(schemas.ChangesetResult, request)
         except NotFoundError:
             return None
 

@@ -11,17 +11,9 @@ from typing import Any, Generic, Literal, TypeVar
 
 import trio
 
+from greenroom import errors
 from greenroom.cell import Cell
 from greenroom.child import ChildRules, WatchedChild
-from greenroom.errors import (
-    ActorNotFound,
-    ActorQuarantined,
-    InvalidActor,
-    NotExecuted,
-    is_crash,
-    stopped,
-    unwrap,
-)
 from greenroom.message import UNANSWERED, MessageFor
 from greenroom.monitor import Watchers
 from greenroom.ref import ActorRef
@@ -258,7 +250,9 @@ class DirectoryChild(WatchedChild):
         self._dormant: dict[VirtualActorCell, None] = {}  # asleep or quarantined, not dropped yet
         self._forget_at = -math.inf
         self._group: Group | None = None
-        self._refusal: Callable[[], NotExecuted] | None = stopped(self, "is not started")
+        self._refusal: Callable[[], errors.NotExecuted] | None = errors.stopped(
+            self, "is not started"
+        )
         self._nursery: trio.Nursery | None = None
         self._ending: Literal["drain", "retire"] | None = None
         self._changed = trio.Event()
@@ -316,8 +310,10 @@ class DirectoryChild(WatchedChild):
             return cells[0]
         if cells:
             keys = ", ".join(repr(cell.key) for cell in cells)
-            raise ActorNotFound(f"{len(cells)} keys of {self.path} are written {text!r}: {keys}")
-        raise ActorNotFound(
+            raise errors.ActorNotFound(
+                f"{len(cells)} keys of {self.path} are written {text!r}: {keys}"
+            )
+        raise errors.ActorNotFound(
             f"{self.path} has no active key {text!r}; a directory's ref() takes any key"
         )
 
@@ -418,7 +414,7 @@ class DirectoryChild(WatchedChild):
         try:
             await run_incarnation(cell, partial(self.runtime.notify, observer.started, path))
         except BaseException as caught:
-            if not is_crash(caught):
+            if not errors.is_crash(caught):
                 raise
             error = caught
         finally:
@@ -431,7 +427,7 @@ class DirectoryChild(WatchedChild):
         else:
             self._crashes += 1
             self.runtime.notify(observer.crashed, path, error)
-            self._crashed(cell, unwrap(error))
+            self._crashed(cell, errors.unwrap(error))
         cell.down()
         self._serve_queue()
         if self._ending is not None:
@@ -456,10 +452,12 @@ class DirectoryChild(WatchedChild):
         if self._refusal is not None:
             cell.mailbox.refuse_waiting(self._refusal)
             return
-        if isinstance(error, InvalidActor):  # another attempt could only fail in the same way
+        if isinstance(
+            error, errors.InvalidActor
+        ):  # another attempt could only fail in the same way
             text = str(error)
-            cell.mailbox.close(lambda: InvalidActor(text))
-            cell.mailbox.refuse_waiting(lambda: InvalidActor(text))
+            cell.mailbox.close(lambda: errors.InvalidActor(text))
+            cell.mailbox.refuse_waiting(lambda: errors.InvalidActor(text))
             cell.open()
             self._sleep(cell)
             return
@@ -481,11 +479,11 @@ class DirectoryChild(WatchedChild):
         else:
             self._sleep(cell)
 
-    def _refuse_quarantined(self, cell: VirtualActorCell) -> ActorQuarantined:
+    def _refuse_quarantined(self, cell: VirtualActorCell) -> errors.ActorQuarantined:
         record = cell.record
         until = record.until if record is not None and record.until is not None else 0.0
         left = max(until - trio.current_time(), 0.0)
-        return ActorQuarantined(
+        return errors.ActorQuarantined(
             f"{cell.path} crashed too often and is quarantined for another {left:.3g} s;"
             " the message was not executed",
             left,
@@ -568,7 +566,7 @@ class DirectoryChild(WatchedChild):
         """Refuse new messages; handle those that wait, also of queued keys, then end."""
         self._ending = "drain"
         self.reason = "drained"
-        self._refusal = stopped(self, "is stopping")
+        self._refusal = errors.stopped(self, "is stopping")
         for cell in self._cells.values():
             if cell.key_state in ("awake", "leaving", "queued"):
                 cell.drain()
@@ -593,9 +591,9 @@ class DirectoryChild(WatchedChild):
         for cell in self._cells.values():
             cell.restarts_with(group)
 
-    def close(self, refusal: Callable[[], NotExecuted] | None = None) -> None:
+    def close(self, refusal: Callable[[], errors.NotExecuted] | None = None) -> None:
         """Refuse all waiting messages and drop every key."""
-        self._refusal = refusal or stopped(self)
+        self._refusal = refusal or errors.stopped(self)
         for cell in self._cells.values():
             cell.close(self._refusal)
         self._cells.clear()

@@ -12,18 +12,9 @@ from typing import Any
 
 import trio
 
+from greenroom import errors
 from greenroom.actor import Actor, ActorContext, handles_batches
 from greenroom.cell import Cell
-from greenroom.errors import (
-    ActorCrashed,
-    BadReply,
-    InvalidActor,
-    OutcomeUnknown,
-    Refusal,
-    StartTimeout,
-    is_crash,
-    unwrap,
-)
 from greenroom.mailbox import Envelope, EnvelopeState
 from greenroom.monitor import StopReason
 from greenroom.runtime import Observer
@@ -68,14 +59,16 @@ def _require_actor(made: object, path: str) -> Actor[Any]:
     if not isinstance(made, Actor):
         if inspect.iscoroutine(made):
             made.close()
-        raise InvalidActor(
+        raise errors.InvalidActor(
             f"the factory of {path} returned {made!r}, which is not an Actor; it is not called"
             " again. The message was not executed."
         )
     try:
         handles_batches(type(made))
     except TypeError as error:
-        raise InvalidActor(f"the factory of {path} returned an unusable actor: {error}") from None
+        raise errors.InvalidActor(
+            f"the factory of {path} returned an unusable actor: {error}"
+        ) from None
     return made
 
 
@@ -113,7 +106,7 @@ class Serving(ActorContext):
                 await self._end_tasks(None)
             except BaseException as error:
                 if cell.state == "running":
-                    await self._stop("crashed" if is_crash(error) else "cancelled", error)
+                    await self._stop("crashed" if errors.is_crash(error) else "cancelled", error)
                 raise
             await self._stop(cell.reason, None)
         finally:
@@ -127,7 +120,7 @@ class Serving(ActorContext):
         with trio.move_on_after(limit) as scope:
             await self._actor.started()
         if scope.cancelled_caught:
-            raise StartTimeout(f"{self._cell} did not start within {limit:g} s")
+            raise errors.StartTimeout(f"{self._cell} did not start within {limit:g} s")
 
     async def _stop(self, reason: StopReason, error: BaseException | None) -> None:
         self._cell.state = "stopping"
@@ -137,9 +130,9 @@ class Serving(ActorContext):
             try:
                 await self._actor.stopping(reason)
             except BaseException as second:
-                if error is not None and is_crash(error) and is_crash(second):
+                if error is not None and errors.is_crash(error) and errors.is_crash(second):
                     group = "the handler crashed, and then stopping did"
-                    raise BaseExceptionGroup(group, [unwrap(error), second]) from None
+                    raise BaseExceptionGroup(group, [errors.unwrap(error), second]) from None
                 raise
 
     async def _end_tasks(self, error: BaseException | None) -> None:
@@ -155,9 +148,9 @@ class Serving(ActorContext):
         try:
             if error is None:
                 raise task_error
-            if is_crash(error):
+            if errors.is_crash(error):
                 group = "the actor crashed, and one of its tasks did"
-                raise BaseExceptionGroup(group, [unwrap(error), task_error]) from None
+                raise BaseExceptionGroup(group, [errors.unwrap(error), task_error]) from None
         finally:
             del task_error, error
 
@@ -212,7 +205,7 @@ class Serving(ActorContext):
                         if faults is not None:
                             await faults.reach("actor.handled", path)
                         if faults is not None and faults.loses_reply(path):
-                            envelope.fail(OutcomeUnknown(f"the reply of {path} was lost"))
+                            envelope.fail(errors.OutcomeUnknown(f"the reply of {path} was lost"))
                         else:
                             envelope.reply_with(value)
                     except BaseException as error:
@@ -228,11 +221,11 @@ class Serving(ActorContext):
 
     def _refused(self, envelope: Envelope[Any], error: BaseException) -> bool:
         """Reply with the failure; return whether it is a refusal, after which the actor goes on."""
-        if not is_crash(error):
+        if not errors.is_crash(error):
             envelope.fail(self._cancelled("the message"))
             return False
-        single = unwrap(error)
-        if isinstance(single, Refusal):
+        single = errors.unwrap(error)
+        if isinstance(single, errors.Refusal):
             self._cell.statistics.refused += 1
             envelope.fail(single)
             if not envelope.is_ask:
@@ -244,21 +237,21 @@ class Serving(ActorContext):
         envelope.fail(self._crashed(single))
         return False
 
-    def _crashed(self, error: BaseException) -> ActorCrashed:
-        crash = ActorCrashed(f"{self._cell} crashed while it handled the message: {error!r}")
+    def _crashed(self, error: BaseException) -> errors.ActorCrashed:
+        crash = errors.ActorCrashed(f"{self._cell} crashed while it handled the message: {error!r}")
         crash.__cause__ = error
         return crash
 
-    def _cancelled(self, what: str) -> OutcomeUnknown:
+    def _cancelled(self, what: str) -> errors.OutcomeUnknown:
         """Return the error for a message whose handler was cancelled."""
         tasks = self._tasks
         if tasks is not None and tasks.error is not None:
-            crash = ActorCrashed(
+            crash = errors.ActorCrashed(
                 f"a task of {self._cell} crashed while the actor handled {what}: {tasks.error!r}"
             )
             crash.__cause__ = tasks.error
             return crash
-        return OutcomeUnknown(f"{self._cell} was cancelled while it handled {what}")
+        return errors.OutcomeUnknown(f"{self._cell} was cancelled while it handled {what}")
 
     async def _serve_batches(self) -> None:
         faults = self._cell.runtime.faults
@@ -279,11 +272,13 @@ class Serving(ActorContext):
                     await faults.reach("actor.handled", self._cell.path)
                 self._require_replies(taken)
             except BaseException as error:
-                single = unwrap(error)
+                single = errors.unwrap(error)
                 for envelope in taken:
                     if envelope.pending:
                         envelope.fail(
-                            self._crashed(single) if is_crash(error) else self._cancelled("a batch")
+                            self._crashed(single)
+                            if errors.is_crash(error)
+                            else self._cancelled("a batch")
                         )
                 raise
             self._count(taken, now, current_time())
@@ -296,7 +291,7 @@ class Serving(ActorContext):
             elif envelope._state is not EnvelopeState.DONE:
                 unanswered += 1
         if unanswered:
-            raise BadReply(
+            raise errors.BadReply(
                 f"{self._cell}.handle_batch left {unanswered} of {len(taken)} messages without a"
                 " reply; call reply() or refuse() on each ask"
             )

@@ -14,14 +14,8 @@ from typing import Any
 
 import trio
 
+from greenroom import errors
 from greenroom.child import Child, ChildRules, Incarnation, WatchedChild
-from greenroom.errors import (
-    ActorError,
-    ActorStopped,
-    InvalidActor,
-    NotExecuted,
-    RestartIntensityExceeded,
-)
 from greenroom.restart import RestartWindow, affected, is_restarted
 from greenroom.runtime import Runtime
 from greenroom.specs import SupervisorSpec
@@ -82,7 +76,7 @@ class Supervision(WatchedChild):
     def require_running(self, name: str) -> None:
         """Raise ActorStopped unless a child called ``name`` could be started now."""
         if self._nursery is None or self._stopping:
-            raise ActorStopped(f"{self.path} is not running; {name!r} was not started")
+            raise errors.ActorStopped(f"{self.path} is not running; {name!r} was not started")
 
     async def start(self, child: Child) -> None:
         """Start an added child and wait until it is ready; see `Branch.start_child`."""
@@ -93,7 +87,9 @@ class Supervision(WatchedChild):
         finally:
             incarnation.starter_waits = False
         if incarnation.ready_at is None:
-            raise incarnation.error or ActorStopped(f"{child.path} ended before it was ready")
+            raise incarnation.error or errors.ActorStopped(
+                f"{child.path} ended before it was ready"
+            )
 
     async def stop_one(self, child: Child) -> None:
         """Stop and remove a child; see `Branch.stop_child`."""
@@ -152,7 +148,7 @@ class Supervision(WatchedChild):
             self.reason = "crashed"
             raise self.error
 
-    async def _govern(self, ready: Callable[[], None]) -> ActorError | None:
+    async def _govern(self, ready: Callable[[], None]) -> errors.ActorError | None:
         """Handle the ends of children until stopped; return the reason for giving up, if any."""
         async for event in self._next_event:
             if isinstance(event, bool):
@@ -168,7 +164,7 @@ class Supervision(WatchedChild):
 
     def _child_ended(
         self, incarnation: Incarnation, ready: Callable[[], None]
-    ) -> ActorError | None:
+    ) -> errors.ActorError | None:
         child, error = incarnation.child, incarnation.error
         if child not in self._children:  # stopped by name meanwhile
             if self._restart_scope is not None:  # which may have waited for it
@@ -181,7 +177,7 @@ class Supervision(WatchedChild):
             if self._restart_scope is not None:
                 self._begin(self._pending_but(child), self._restart_at - trio.current_time(), ready)
             return None
-        if isinstance(error, InvalidActor):
+        if isinstance(error, errors.InvalidActor):
             return error  # a restart could only fail in the same way
         now = trio.current_time()
         ready_at = incarnation.ready_at
@@ -189,7 +185,7 @@ class Supervision(WatchedChild):
             child.attempts = 0
         if self._window.exceeded_by(now):
             intensity = self._spec.intensity
-            exceeded = RestartIntensityExceeded(
+            exceeded = errors.RestartIntensityExceeded(
                 f"{self.path} gave up: {child.path} ended ({error!r}), and more than"
                 f" {intensity.restarts} restarts within {intensity.period:g} s are not allowed"
             )
@@ -350,7 +346,7 @@ class Supervision(WatchedChild):
         for child in self._children:
             child.restarts_with(group)
 
-    def close(self, refusal: Callable[[], NotExecuted] | None = None) -> None:
+    def close(self, refusal: Callable[[], errors.NotExecuted] | None = None) -> None:
         """Refuse all waiting messages of the subtree."""
         for child in reversed(self._children):
             child.close(refusal)

@@ -12,15 +12,7 @@ import trio
 from wsproto.connection import Connection, ConnectionState, ConnectionType
 from wsproto.events import BytesMessage, CloseConnection, Ping, Pong, TextMessage
 
-from antechamber.websocket.frames import (
-    Frame,
-    FrameSplitter,
-    TooBig,
-    close_frame,
-    control_frame,
-    is_close,
-    message_frame,
-)
+from antechamber.websocket import frames
 
 PROTOCOL_ERROR = 1002
 TOO_BIG = 1009
@@ -139,7 +131,7 @@ class ServerWebSocket:
         self._turns = stream if isinstance(stream, TakesTurns) else None
         self._close_time = close_time
         self._pong_received = pong_received
-        self._frames = FrameSplitter(max_message_size)
+        self._frames = frames.FrameSplitter(max_message_size)
         # Not while waiting between messages: it has no state then, but takes a kilobyte.
         self._protocol: Connection | None = None
         # The fragments of an unfinished message.
@@ -171,9 +163,9 @@ class ServerWebSocket:
         Raises `ConnectionGone`; the peer may have received the message then. If cancelled midway,
         the connection is unusable, since half a frame may have been sent.
         """
-        await self.send_frame(message_frame(message))
+        await self.send_frame(frames.message_frame(message))
 
-    async def send_frame(self, frame: Frame) -> None:
+    async def send_frame(self, frame: frames.Frame) -> None:
         """Send a message that `message_frame` encoded for many connections.
 
         Raises the same errors as `send`, and is cancelled like it.
@@ -182,7 +174,7 @@ class ServerWebSocket:
             raise self._gone()
         await self._send(frame)
 
-    def offer_frame(self, frame: Frame) -> bool:
+    def offer_frame(self, frame: frames.Frame) -> bool:
         """Send a message of `message_frame` if that is possible without waiting.
 
         Returns False if it was not sent, or only in part; the next send completes it first. Callers
@@ -269,7 +261,7 @@ class ServerWebSocket:
         """Send a ping without waiting; at most 125 bytes, different from those before."""
         self._ping = payload
         if self._closing is None:
-            self._send_soon(control_frame(_PING, payload))
+            self._send_soon(frames.control_frame(_PING, payload))
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
         """Send a close, unless one was sent or received; nothing is received any more.
@@ -334,7 +326,7 @@ class ServerWebSocket:
     def _next_frame(self) -> bytes | None:
         try:
             frame = self._frames.next_frame()
-        except TooBig as error:
+        except frames.TooBig as error:
             self.refuse(TOO_BIG, str(error))
             frame = None
         self._buffered = frame is not None
@@ -388,7 +380,7 @@ class ServerWebSocket:
                 if event.message_finished:
                     message = self._joined(event)
             elif isinstance(event, Ping):
-                self._send_soon(control_frame(_PONG, bytes(event.payload)))
+                self._send_soon(frames.control_frame(_PONG, bytes(event.payload)))
             elif isinstance(event, Pong):
                 if event.payload == self._ping:
                     self._pong_received(self)
@@ -475,7 +467,7 @@ class ServerWebSocket:
     def _begin_close(self, code: int, reason: str) -> None:
         if self._closing is None:
             self._end(Closing(code, reason))
-            self._send_soon(close_frame(code, reason))
+            self._send_soon(frames.close_frame(code, reason))
 
     def _end(self, closing: Closing) -> None:
         self._closing = closing
@@ -493,7 +485,7 @@ class ServerWebSocket:
 
     async def _skip_to_close(self) -> None:
         held, self._held = self._held, None
-        if held is not None and is_close(held):
+        if held is not None and frames.is_close(held):
             return
         while not self._peer_closed:
             if self._turns is not None:
