@@ -75,11 +75,11 @@ class ComposedPages:
     )
 
     async def get(self, link: ReadableLink, token: str, note: str | None) -> bytes | None:
-        """Return the page of a note or of a list, with placeholders; None if nothing is opened.
+        """Return the page of a note or of a list, with placeholders; None if it opens none.
 
         Args:
             link: the result of `LinkAccess` for ``token``.
-            token: that of the link, which is read again when its workspace has changed.
+            token: of the link; it is read again by it when its workspace has changed.
             note: the id of a note of a folder link; None for the list, or for the published note.
 
         Raises `RenderingPostponed`, also for a note that changes again and again, `TextDamaged` and

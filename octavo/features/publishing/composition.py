@@ -26,7 +26,7 @@ _FIRST = '<meta charset="utf-8">'
 class Placeholders(NamedTuple):
     """Texts that stand in a composed page for the token, and for the ticket in a query.
 
-    Nobody can write them in a note: they are made of random digits when the process starts.
+    No note can contain them: they are made of random digits when the process starts.
 
     Attributes:
         token: for the token, quoted for a path.
@@ -70,7 +70,7 @@ class ViewComposer:
         return f"{self.places.token}/report"
 
     def moved(self, page: bytes, note: str | None) -> bytes:
-        """Return a page that redirects the browser to the address of the page at once.
+        """Return a page with an immediate redirect to its own address.
 
         Without the redirect, reloading the page or going back to it would send the form again, and
         count another opening.
@@ -89,7 +89,7 @@ class ViewComposer:
         note: ChangedFile,
         references: Sequence[FileReference],
     ) -> list[LinkAddress | ImageAddress | None]:
-        """Return where each of some references of a note leads; None for nowhere."""
+        """Return the addresses of references of a note; None for one that leads nowhere."""
         return [self._address(link, site, note, reference) for reference in references]
 
     def _address(
@@ -167,7 +167,7 @@ class ViewComposer:
         return None if note is None else views.Crumb(name_of(note.path), self._note(note.file_id))
 
     def folder(self, link: PublishedLink, notes: Sequence[ChangedFile]) -> views.FolderView:
-        """Return the view of the list of a folder link, of the notes below the folder."""
+        """Return the view of a folder link: the list of the notes below the folder."""
         folder = link.target.path
         entries = [
             (note.path[len(folder) :].lstrip("/").split("/")[:-1], self._entry(note))
@@ -204,7 +204,7 @@ def _folder_name(folder: str) -> str:
 
 
 def _tree(name: str, entries: Sequence[tuple[Sequence[str], views.NoteEntry]]) -> views.FolderEntry:
-    """Return the tree of entries, each with the names of its folders, in their order."""
+    """Return the tree of entries, each of which comes with the names of its folders."""
     notes = [entry for folders, entry in entries if not folders]
     below: dict[str, list[tuple[Sequence[str], views.NoteEntry]]] = {}
     for folders, entry in entries:

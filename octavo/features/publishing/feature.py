@@ -100,7 +100,7 @@ def publishing_feature(
         images.thumbnails.without_metadata,
         Tickets(store, now=now, new_secret=new_entropy),
         Passwords(new_entropy=new_entropy, run=hashers.run, at_once=1),
-        # Attempts of readers don't push those of people who sign in out of memory.
+        # Counted apart: many readers can't evict the attempts of people who sign in.
         Attempts(RATES),
         usage.meter,
         now=now,

@@ -1,4 +1,4 @@
-"""Find what a reader's token opens: the link, if it opens something, and its workspace's map."""
+"""Find the link that a reader's token opens, and the map of its workspace."""
 
 from octavo_rules.identity import WorkspaceId
 
@@ -34,7 +34,7 @@ class LinkAccess:
         self._sites = sites
 
     async def find(self, token: str) -> ReadableLink | None:
-        """Return the link of a token, or of an open report's; None if it opens nothing now."""
+        """Return the link of a token, or of a report's token; None if it opens nothing now."""
         link = await self._store.read(publications.by_digest(digest_of(token.encode())))
         opens = link is not None and link.opens_at(milliseconds(self._now()))
         return link if opens else None

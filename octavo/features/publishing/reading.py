@@ -1,4 +1,4 @@
-"""Read through published links: pages, images, and opening what is closed by a password.
+"""Read published links: open one by its password, and get pages and images.
 
 Readers get the same response for everything that a link does not open: they can't tell whether the
 link never existed, has ended, was taken down, needs a password, or is over a limit.
@@ -63,9 +63,9 @@ class ShownImages:
         """Return whether the present text of a note that the link opens names an image.
 
         Args:
-            link: which is read.
+            link: the link that is read.
             site: the map of its workspace.
-            image: a live one of ``site``.
+            image: a live image of ``site``.
             note: the id of the note; None for any note of the link.
 
         Raises the same errors as `Renderings.get`, except `TextGone`.
@@ -80,7 +80,7 @@ class ShownImages:
                 back_links(link.link.workspace_id, image.file_id, FIRST, _MOST_LINKING)
             )
         except LinksOutdated:
-            # The index is incomplete, and nothing is proven. (Addresses on pages name their note.)
+            # The incomplete index proves nothing. (Addresses on pages name their note.)
             return False
         names = dict.fromkeys(back_link.file_id for back_link in linking or () if back_link.embed)
         notes = [file for name in names if (file := site.note(target, name)) is not None]
@@ -129,7 +129,7 @@ class PublishedImage(NamedTuple):
     """An image that a published note shows.
 
     Attributes:
-        link: which is read.
+        link: the link that is read.
         revision: of the image; its digest and size are not those of what is sent.
         sent: the copy without personal metadata, the only one that a reader may get.
     """
@@ -155,7 +155,7 @@ class PublishedReading:
         tickets: signs and verifies reading tickets.
         passwords: verifies the passwords of links, in processes of their own.
         attempts: counts attempts to open links, on `ROUTE`.
-        meter: counts what readers read for the owners of workspaces.
+        meter: charges what readers read to the owners of workspaces.
         now: the clock.
     """
 
@@ -205,7 +205,7 @@ class PublishedReading:
         return self._filled(page, token, ticket if link.link.needs_ticket else None)
 
     def drop_unused(self) -> None:
-        """Forget the pages that were not used since the call before."""
+        """Forget the pages that were not used since the previous call."""
         self._composed.drop_unused()
 
     async def open(self, token: str, note: str | None, password: str) -> bytes:

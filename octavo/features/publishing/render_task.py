@@ -1,4 +1,4 @@
-"""What the worker processes of rendering run. Arguments and results are JSON."""
+"""Render notes in worker processes. Arguments and results are JSON."""
 
 import json
 from base64 import b64decode, b64encode
@@ -16,7 +16,7 @@ class RenderedTooLarge(ValueError):
 
 
 def render_stored(text: str) -> str:
-    """Return a note that was rendered, as `octavo.features.publishing.renderings` keeps it.
+    """Render a text; return it as `octavo.features.publishing.renderings` keeps it.
 
     ``text`` and the result are compressed as the database stores them, and in base64. Raises
     ValueError for a text that can't be rendered.

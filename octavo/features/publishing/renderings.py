@@ -50,7 +50,7 @@ TOUCH_MILLISECONDS = 3600 * 1000
 INTERVAL_SECONDS = 0.5
 """Seconds between two writes of what was rendered."""
 PORTION_BYTES = 32 * 1024
-"""Bytes of rendered notes that are written in one transaction, for whose end others wait."""
+"""Bytes of rendered notes that are written in one transaction, while others wait."""
 PAUSE = 0.02
 """Seconds between two such transactions."""
 _CHECKS = 32
@@ -126,12 +126,12 @@ class Renderings:
         self._now = now
         self._most_bytes = most_bytes
         self._nursery: trio.Nursery | None = None
-        # By the workspaces and digests of the texts, as everything below.
+        # Everything with a `_Key` is kept by the workspace and the digest of the text.
         self._making: dict[_Key, _Making] = {}
         self._turns: dict[int, _Turn] = {}
         self._kept: OrderedDict[_Key, RenderedNote] = OrderedDict()
         self._size = 0
-        # Since `drop_unused`.
+        # Not used since `drop_unused`.
         self._unused: set[_Key] = set()
         self._failed: OrderedDict[_Key, float] = OrderedDict()
         self._new: dict[_Key, NewRendering] = {}
@@ -198,7 +198,7 @@ class Renderings:
             except WorkerFailed:
                 raise RenderingPostponed from None
         html = decompressed(made, "of a preview")
-        # Each of both takes milliseconds for a long note.
+        # Decompressing and parsing a long note take milliseconds each.
         await trio.lowlevel.cancel_shielded_checkpoint()
         return RenderedNote.from_json(from_json(html, cache_strings="keys"))
 
@@ -241,7 +241,7 @@ class Renderings:
     ) -> AsyncIterator[None]:
         """Wait for the turn of a workspace.
 
-        Raises `RenderingPostponed` if it is not wanted then.
+        Raises `RenderingPostponed` if the rendering is not wanted any more by then.
         """
         turn = self._turns.get(workspace)
         if turn is None:

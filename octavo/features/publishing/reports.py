@@ -43,9 +43,10 @@ class LinkReports:
     _mail_added: Callable[[], None] | None
 
     async def submit(self, token: str, reason: Reason, note: str | None) -> None:
-        """Report the link of a token; for a token that opens nothing, store nothing in equal time.
+        """Report the link of a token.
 
-        If cancelled, the report may have been stored.
+        A token that opens nothing takes the same time, and stores nothing. If cancelled, the report
+        may have been stored.
         """
         report_id = ReportId(self._new_id())
         address = await self._addresses.token(report_id)
@@ -66,7 +67,7 @@ class LinkReports:
     async def list(
         self, actor: AccountId, before: str | None, limit: int
     ) -> list[tuple[LinkReport, str]]:
-        """Return open reports, the newest first, each with the token that the link is read by.
+        """Return open reports, the newest first, each with a token that opens its link.
 
         At most ``limit`` are returned, which follow the one with the id ``before``, if it is given.
         Raises `NotAdministrator`.

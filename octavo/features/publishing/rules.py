@@ -234,7 +234,7 @@ class LinkReport:
         report_id: identifies it.
         publication_id: the link.
         workspace_id: the workspace of the link.
-        reason: from the list.
+        reason: a key of `REASONS`.
         note: what the reader wrote; None for nothing.
         reported_at: in milliseconds of Unix time.
     """

@@ -23,7 +23,7 @@ _MAX_TIME = (1 << 8 * _TIME) - 1
 
 
 class TicketClaims(NamedTuple):
-    """The claims of a ticket, unproven: the number of its key, and when it ends (s)."""
+    """The claims of a ticket, not verified: the number of its key, and when it ends (s)."""
 
     key: int
     ends_at: int
@@ -33,7 +33,7 @@ def sign_ticket(link: PublishedLink, key: int, secret: bytes, ends_at: int) -> s
     """Return the ticket of a link, of letters, digits, ``-`` and ``_``.
 
     Args:
-        link: which was opened.
+        link: the link that was opened.
         key: the number of the signing key, below 2 to the 32.
         secret: of that key.
         ends_at: when it ends, in seconds of Unix time.
@@ -43,7 +43,7 @@ def sign_ticket(link: PublishedLink, key: int, secret: bytes, ends_at: int) -> s
 
 
 def read_ticket(ticket: str) -> TicketClaims | None:
-    """Return what a ticket says, unproven; None for anything that is no ticket."""
+    """Return the claims of a ticket, not verified; None for anything that is no ticket."""
     data = decoded_token(ticket, _LENGTH)
     if data is None:
         return None
@@ -73,7 +73,9 @@ UNKNOWN_SECONDS = 1.0
 
 
 class Tickets:
-    """Signs and verifies reading tickets. A key is replaced daily, and verifies until its end.
+    """Signs and verifies reading tickets.
+
+    A key signs for a day, and verifies until the last of its tickets ends.
 
     Every method raises `StoreUnavailable`.
 
@@ -116,7 +118,7 @@ class Tickets:
         return key is not None and verify_ticket(ticket, link, key.secret, self._now())
 
     async def _look(self) -> None:
-        """Read the keys of other processes, and of an earlier start.
+        """Read the keys that other processes have made, or this one before a restart.
 
         Invented key numbers cause at most one look-up a second. Callers wait for the look-up in
         progress, which may find the key, or fail.

@@ -22,7 +22,7 @@ from octavo.model.links.resolution import keys_of_link, keys_of_path, place_rank
 from octavo.store import Store
 
 REMEMBERED = 50_000
-"""Keys of links whose files are remembered until the shape changes."""
+"""Maximum number of link keys whose files are remembered until the shape changes."""
 
 
 class Subfolder(NamedTuple):
@@ -56,11 +56,11 @@ class WorkspaceMap:
     """The live files of one workspace at a cursor.
 
     Args:
-        shapes: returns the shapes, each once; maps of one workspace share it.
+        shapes: yields the numbers for `shape`, each once; the maps of a workspace share it.
 
     Attributes:
-        cursor: that the files are exact at.
-        shape: changes whenever a link may lead elsewhere: with the paths, and with images.
+        cursor: the cursor that the files are exact at.
+        shape: a number that changes with every path and every image: a link may lead elsewhere.
     """
 
     def __init__(self, shapes: Iterator[int] | None = None) -> None:
@@ -151,8 +151,8 @@ class WorkspaceMap:
     def folder(self, path: str) -> FolderContents:
         """Return what is directly in a folder, in the order of a reader; '' is the workspace.
 
-        The first time, and after a change, it takes time for each entry, whatever is below the
-        folders in it.
+        The first call, and the first after a change, takes time for each entry of the folder, but
+        not for what is below the folders in it.
         """
         known = self._contents.get(path)
         if known is None:
@@ -206,7 +206,7 @@ class WorkspaceMap:
         Args:
             target: what is published.
             kind: the syntax of the link.
-            to: its target; empty for its own note, which has to be found by the caller.
+            to: its target; empty for its own note, which the caller handles.
             at: the path of the note with the link.
         """
         for key in keys_of_link(kind, to, at):
@@ -286,14 +286,15 @@ class WorkspaceMaps:
         self._store = store
         self._most_files = most_files
         self._maps: OrderedDict[int, WorkspaceMap] = OrderedDict()
-        # A map that was dropped and read again has other shapes: pages are kept by them.
+        # Of all maps, so that one that was dropped and read again gets other shapes: they identify
+        # the pages that are kept.
         self._shapes = count()
         self._locks: dict[int, trio.Lock] = {}
-        # Since `drop_unused`.
+        # Not used since `drop_unused`.
         self._unused: set[int] = set()
 
     async def get(self, workspace: int, cursor: Cursor) -> WorkspaceMap:
-        """Return the map of a workspace, exact at ``cursor``, which the workspace had, or later.
+        """Return the map of a workspace, exact at a ``cursor`` that it had, or at a later one.
 
         ``workspace`` is its number. Use the map before the next checkpoint: it may change then.
         Raises `octavo.store.StoreUnavailable`. If cancelled, the map is read again later.
@@ -323,7 +324,7 @@ class WorkspaceMaps:
                     mapped = WorkspaceMap(self._shapes)
                 changed = await self._store.read_much(changed_since(workspace, mapped.cursor))
                 if changed is None:
-                    # The history of the database was taken back.
+                    # The history does not have this cursor: the database was restored.
                     mapped = WorkspaceMap(self._shapes)
                     changed = await self._store.read_much(changed_since(workspace, START))
                 assert changed is not None
@@ -332,7 +333,7 @@ class WorkspaceMaps:
                     # The workspace is gone, and another one may get its number.
                     mapped = WorkspaceMap(self._shapes)
                 if len(changes) > _STEP:
-                    # Nobody else sees a map that is not complete.
+                    # Others must not see an incomplete map.
                     self._maps.pop(workspace, None)
                 for at in range(0, len(changes), _STEP):
                     if at:

@@ -1,7 +1,7 @@
 """What readers of published links request: pages, images, and the form to report a link.
 
-Nobody is authenticated here, and no cookie is read or set. Whatever a token does not open reads
-alike: the page with the password form, or the same 404 for an image.
+No request is authenticated, and no cookie is read or set. Everything that a token does not open
+gets the same response: the page with the password form, or the same 404 for an image.
 """
 
 from collections.abc import Awaitable, Callable
@@ -203,7 +203,7 @@ class PublishedOperations:
         owner, media_type = image.link.owner_id, image.revision.media_type
         key, size = image.sent
         amount = Amount(size, 1)
-        # Other bytes than those that members read.
+        # Members read other bytes, with another tag.
         opaque = f"{revision_id}.published"
         tag: Header = (b"etag", entity_tag(opaque))
         try:

@@ -1,4 +1,4 @@
-"""The contents of a note: its headings, by how deep they are."""
+"""The table of contents of a note: its headings and how deep they are."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
@@ -12,11 +12,11 @@ class OutlinedHeading(Protocol):
 
     @property
     def level(self) -> int:
-        """1 to 6."""
+        """From 1 to 6."""
 
     @property
     def text(self) -> str:
-        """Plain."""
+        """Plain text."""
 
     @property
     def anchor(self) -> str:

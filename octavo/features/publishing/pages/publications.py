@@ -87,7 +87,7 @@ async def _report(visitor: Visitor, report_id: str) -> LinkReportSchema | None:
     return next((report for report in reports if report.id == report_id), None)
 
 
-# Lighter modules around the code, by which readers find it (ISO/IEC 18004).
+# Modules of the light margin by which scanners find the code (ISO/IEC 18004).
 _QUIET = 4
 _WIDTH = 232
 _SMALLEST_MODULE = 2
@@ -134,7 +134,7 @@ DAYS: Mapping[str, str] = {
 
 # Files whose paths and folders are suggested.
 _SUGGESTED = "500"
-# In the order in which faults are focused. The password is last: it is required again after each.
+# The first faulty field gets the focus. The password is last: it is asked for again with any fault.
 _FIELDS = ("kind", "path", "label", "days", "until", "openings", "password")
 _NAMES = {"target": "path", "fileId": "path", "prefix": "path", "expiresAt": "until"}
 # The workspace exists by then: these are problems of the note or the folder.
@@ -291,7 +291,7 @@ async def _form(
 
 
 def _asked_again(visitor: Visitor, faults: Mapping[str, str]) -> Mapping[str, str]:
-    """Return what is wrong with a form that is shown again: a password is never shown."""
+    """Return the faults of a form that is shown again, which never contains the password."""
     if not visitor.given.get("password"):
         return faults
     return {"password": "Enter the password again: it is not kept.", **faults}
@@ -334,7 +334,7 @@ async def _target(
     path = normalize("NFC", typed.strip().strip("/"))
     listed = f"{LIST}/{workspace_id}/files"
     if typed != path and (await visitor.api.get(FileList, listed, prefix=typed, limit="1")).items:
-        # It is as the form has it.
+        # A path begins with the text as it was typed, which is not normalized.
         path = typed
     if kind == "whole":
         # The form may have the path of the page that the person came from.

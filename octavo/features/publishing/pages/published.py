@@ -34,7 +34,7 @@ def published_pages(public_url: str, legal: LegalDocuments) -> views.PublishedPa
     """Return the pages of the installation at ``public_url``, a URL without a trailing slash.
 
     Each page is a pure function of its view, and links to the documents ``legal``. Everything that
-    a page needs is loaded by then, which takes tens of milliseconds: call this in a thread.
+    a page needs is loaded here, which takes tens of milliseconds: call this in a thread.
     """
     environment = jinja2.Environment(
         loader=loader_of(["publishing"]), autoescape=True, trim_blocks=True, lstrip_blocks=True

@@ -53,7 +53,7 @@ _LIST = f"""
     ORDER BY publications.id DESC LIMIT $3
 """
 # By its own token, or by that of an open report of it; any other token finds some link, so that it
-# takes the same time. The owner is the one of the longest time.
+# takes the same time. The owner is the one who joined first.
 _BY_DIGEST = f"""
     SELECT {_COLUMNS}, {CURSOR}, workspaces.pk, (
         SELECT members.account_id FROM members
@@ -189,7 +189,7 @@ def _listed(row: Row) -> ListedLink:
 
 
 def _creator_lets_read(link: PublishedLink, state: State, publishing: int) -> bool:
-    # Without a creator, who was removed, the link is the workspace's.
+    # A link whose creator was removed belongs to the workspace.
     return link.created_by is None or rules.lets_read(state, publishing=publishing == 1)
 
 

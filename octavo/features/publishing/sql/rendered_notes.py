@@ -107,7 +107,7 @@ async def kept_bytes(transaction: Transaction) -> int:
 
 
 async def drop_oldest(transaction: Transaction) -> int:
-    """Delete some of those that were unused the longest; return the sum of their sizes."""
+    """Delete some of the least recently used notes; return the sum of their sizes."""
     rows = await transaction.fetch_all(_OLDEST, MAX_DROPPED)
     await transaction.execute_many(_DELETE, [(row[0],) for row in rows])
     return sum(row[1] for row in rows)

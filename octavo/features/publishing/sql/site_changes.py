@@ -1,4 +1,4 @@
-"""Read what has changed in a workspace, for what is published of it."""
+"""Read the changed files of a workspace, to bring its map up to date."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def place_of(workspace_id: WorkspaceId) -> Script[tuple[int, Cursor] | None]:
 def changed_since(
     workspace: int, cursor: Cursor
 ) -> Script[tuple[Cursor, list[ChangedFile]] | None]:
-    """Return the heads that changed after a cursor, and the cursor that they are exact at.
+    """Return the heads that changed after a cursor, and the cursor at which they were read.
 
     ``workspace`` is the number of the workspace. From position 0 on, only live files are returned.
     A workspace that is gone has no files, and position 0. Returns None if ``cursor`` is not known.
