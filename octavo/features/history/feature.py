@@ -38,14 +38,14 @@ def pruning(retention: Retention) -> RetentionStep:
     async def prune(store: Store, now: int) -> None:
         after: FileKey | None = FIRST
         while after is not None:
-            found = await store.read_much(files_to_prune(after, retention, now))
-            for key in found.files:
+            crowded = await store.read_much(files_to_prune(after, retention, now))
+            for key in crowded.files:
                 position: Position | None = Position(0)
                 while position is not None:
                     script = prune_file(key, position, retention, now, merged)
                     position = await store.write(script)
                     await trio.sleep(PAUSE)
-            after = found.following
+            after = crowded.following
             await trio.sleep(PAUSE)
 
     return prune

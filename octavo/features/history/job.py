@@ -1,8 +1,8 @@
-"""Run restorations of workspaces: those that are asked for, and those that a process has left.
+"""Run restorations of workspaces: requested ones, and those that a process left unfinished.
 
 A restoration runs under the supervision of the service, not of the request that started it. The
-database has what each has done: another process, or the next one, goes on with it. Two that run the
-same one do no harm: each of its changesets has one identifier.
+database records how far each is, so that another process can continue it. Two processes may run the
+same one: the identifiers of its changesets let each take effect once.
 """
 
 import hashlib
@@ -47,7 +47,7 @@ from octavo.store.queries import files, workspaces
 from octavo.store.queries.changesets import committed_changes
 
 MAX_ATTEMPTS = 20
-"""How often it is planned anew without a changeset in between, before it is postponed."""
+"""How often a restoration is planned without a commit in between before it is postponed."""
 _FEW = 500
 _PRUNED = "It was interrupted for so long that earlier revisions may have been removed."
 _FORBIDDEN = (
@@ -109,14 +109,14 @@ class RestorationRunner:
     async def run(self, key: RestorationKey) -> None:
         """Run a restoration to its end, and record it.
 
-        Raises `RestorationPostponed`, and the failures of the database and of the actor: then it
-        goes on when it is run again. So it does when the call is cancelled.
+        Raises `RestorationPostponed`, and the failures of the database and of the actor. The next
+        run continues it then, and also after a cancellation.
         """
-        found = await self._store.read(restorations.find(key))
-        if found is None or found.state != "running":
+        stored = await self._store.read(restorations.find(key))
+        if stored is None or stored.state != "running":
             return
         try:
-            run = _Run(self._store, self._workspaces, found, self._ms, self._sizes)
+            run = _Run(self._store, self._workspaces, stored, self._ms, self._sizes)
             await run.require_history(self._ms() - self._kept)
             await run.run()
         except NoWorkspace:
@@ -126,7 +126,7 @@ class RestorationRunner:
             await self.stop(key, stopped.code, stopped.detail)
 
     async def stop(self, key: RestorationKey, code: str, detail: str) -> None:
-        """Record why a restoration can't go on. It does when it is asked for again."""
+        """Record why a restoration has failed. It continues when it is requested again."""
         await self._store.write(restorations.fail(key, code, detail, self._ms()))
 
     def _ms(self) -> int:
@@ -140,19 +140,19 @@ class _Run:
         self,
         store: Store,
         workspaces: Directory[WorkspaceId, WorkspaceMessage],
-        given: StoredRestoration,
+        stored: StoredRestoration,
         now: Callable[[], int],
         sizes: BatchSizes,
     ) -> None:
         self._store = store
         self._workspaces = workspaces
-        self._given = given
-        self._key = given.key
+        self._stored = stored
+        self._key = stored.key
         self._now = now
         self._sizes = sizes
-        self._steps = given.steps
-        self._last = given.last_position
-        self._done = given.done
+        self._steps = stored.steps
+        self._last = stored.last_position
+        self._done = stored.done
         self._pace = RestorationPace()
         self._unacceptable: set[FileId] = set()
         self._irretrievable: set[FileId] = set()
@@ -160,9 +160,9 @@ class _Run:
         self._reinstated: frozenset[FileId] = frozenset()
 
     async def require_history(self, earliest: int) -> None:
-        """Raise `_Stopped` if revisions may be pruned by now that it returns to."""
+        """Raise `_Stopped` if revisions that it needs may have been pruned."""
         past = await self._store.read(
-            past_states.past_position(self._key.workspace_id, self._given.asked.target)
+            past_states.past_position(self._key.workspace_id, self._stored.asked.target)
         )
         if past is not None and past.changed_at is not None and past.changed_at < earliest:
             raise _Stopped("history_pruned", _PRUNED)
@@ -173,17 +173,17 @@ class _Run:
             await self._count_committed()
             planned = await self._plan()
             self._done = planned.returned
-            self._reinstated = frozenset(each.head.file_id for each in planned.reinstated)
+            self._reinstated = frozenset(reversion.head.file_id for reversion in planned.reinstated)
             pace = self._pace
             todo = batches(planned.pending, self._sizes, pace)
             if not todo:
                 await self._finish(planned.left)
                 return
             before = self._progress
-            targets = {each.head.file_id: each.target for each in planned.reversions}
+            targets = {reversion.head.file_id: reversion.target for reversion in planned.reversions}
             for batch in todo:
                 if not await self._return_files(batch, targets) or pace.most < self._sizes.step:
-                    # What was accepted lets the next changeset have more files.
+                    # Plan again: after a commit, changesets may have more files.
                     break
             attempts = 0 if self._progress > before else attempts + 1
             if attempts == MAX_ATTEMPTS:
@@ -199,27 +199,27 @@ class _Run:
         """Count the changesets that were committed and not recorded."""
         while True:
             script = committed_changes(self._key.workspace_id, self._changeset_id(self._steps + 1))
-            found = await self._store.read(script)
-            if found is None:
+            committed = await self._store.read(script)
+            if committed is None:
                 return
-            self._steps, self._last = self._steps + 1, found[1]
+            self._steps, self._last = self._steps + 1, committed[1]
 
     async def _plan(self) -> Restoration:
-        asked = self._given.asked
+        asked = self._stored.asked
         script = past_states.states_since(self._key.workspace_id, asked.target)
         states = await self._store.read_much(script)
         own = frozenset(self._changeset_id(number) for number in range(1, self._steps + 1))
         refused = (frozenset(self._unacceptable), frozenset(self._irretrievable))
-        begun = Begun(self._given.start_position, own, *refused)
+        begun = Begun(self._stored.start_position, own, *refused)
         return await plan(states, asked.folder, begun)
 
     async def _return_files(
         self, batch: tuple[Reversion, ...], targets: Mapping[FileId, Revision | None]
     ) -> bool:
-        """Commit one changeset; return False if what is left to do has to be planned anew.
+        """Commit one changeset; return False if the rest has to be planned again.
 
-        A file that is only deleted for now, or gets its former state back, has another one of the
-        ``targets``, or none.
+        ``targets`` are the final states of the files: one that is only deleted for now, or gets
+        its former state back, has another target there, or none.
         """
         account_id = await self._author()
         operations = await self._operations(batch)
@@ -236,19 +236,20 @@ class _Run:
         try:
             receipt = await self._workspaces.ask(self._key.workspace_id, Push(changeset))
         except ChangesetRefused as refused:
-            self._consider(refused.refusal, [each.head.file_id for each in batch])
+            self._consider(refused.refusal, [reversion.head.file_id for reversion in batch])
             return False
         self._pace = self._pace.after_commit()
         self._steps, self._last = number, receipt.position
         self._done += sum(
-            each.head.file_id in targets and each.target is targets[each.head.file_id]
-            for each in batch
+            reversion.head.file_id in targets
+            and reversion.target is targets[reversion.head.file_id]
+            for reversion in batch
         )
         await self._record()
         return True
 
     def _consider(self, refusal: Problem, refused: Collection[FileId]) -> None:
-        """Find out what follows from the refusal of a changeset of files. Raises `_Stopped`."""
+        """Let the next plan avoid the refusal of a changeset. Raises `_Stopped` if it can't."""
         if isinstance(refusal, OUTDATED_BY):
             self._pace = self._pace.after_refusal(refused)
             return
@@ -261,13 +262,13 @@ class _Run:
             raise _Stopped(refusal.code, refusal.detail)
 
     async def _author(self) -> AccountId:
-        """Return whose the next changeset is, who may make it. Raises `_Stopped`.
+        """Return the author of the next changeset. Raises `_Stopped` for one who may not write.
 
-        It is read anew: after another process has stopped, somebody else may have it go on.
+        It is read each time: after a failure in another process, somebody else may continue it.
         """
         workspace = self._key.workspace_id
-        found = await self._store.read(restorations.find(self._key))
-        account = self._given.author if found is None else found.author
+        stored = await self._store.read(restorations.find(self._key))
+        account = self._stored.author if stored is None else stored.author
         state = await self._store.read(account_rows.state_of(account))
         role = await self._store.read(workspaces.role_of(workspace, account))
         if state != "enabled" or role is None or not grants(role, "write"):
@@ -277,20 +278,24 @@ class _Run:
     async def _operations(self, batch: Iterable[Reversion]) -> tuple[ChangeOperation, ...] | None:
         """Return the operations of a changeset; None when a text is not stored any more."""
         named = [
-            each.target.revision_id for each in batch if each.target is not None and each.needs_text
+            reversion.target.revision_id
+            for reversion in batch
+            if reversion.target is not None and reversion.needs_text
         ]
         texts: dict[FileId, NoteText] = {}
         if named:
             script = files.files(self._key.workspace_id, [], named, MAX_BYTES)
-            _, found = await self._store.read_much(script)
+            _, stored = await self._store.read_much(script)
             texts = {
-                each.revision.file_id: note_text(each.text)
-                for each in found
-                if each.text is not None
+                file.revision.file_id: note_text(file.text)
+                for file in stored
+                if file.text is not None
             }
             if len(texts) < len(named):
                 return None
-        return tuple(operation_of(each, texts.get(each.head.file_id)) for each in batch)
+        return tuple(
+            operation_of(reversion, texts.get(reversion.head.file_id)) for reversion in batch
+        )
 
     async def _record(self) -> None:
         script = restorations.record_step(
@@ -312,10 +317,10 @@ def _fingerprint(key: RestorationKey) -> Digest:
 
 
 STALLED_SECONDS = 60.0
-"""Seconds after the last step of a restoration until another process goes on with it."""
+"""Seconds after the last step of a restoration until another process continues it."""
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 60.0
-"""Seconds until a restoration goes on that could not: doubled after each further failure."""
+"""Seconds until a postponed restoration is tried again; doubled after each further failure."""
 _AT_ONCE = 4
 _FOUND_AT_ONCE = 100
 
@@ -323,7 +328,7 @@ _log = logging.getLogger(__name__)
 
 
 class Runner(Protocol):
-    """What `octavo.features.history.job.RestorationRunner` does."""
+    """What `RestoringJob` needs of `RestorationRunner`."""
 
     async def run(self, key: RestorationKey) -> None:
         """Run a restoration to its end."""
@@ -335,8 +340,8 @@ class Runner(Protocol):
 class _Requests:
     """Requests to run one restoration, each with the event of its end.
 
-    A run serves those that came before it began. One that comes later may be for what the run does
-    not see any more: it has recorded a failure, and somebody has it go on before it has ended.
+    A run serves the requests that came before it began. A later one needs another run: it may
+    resume the restoration after this run has recorded a failure.
     """
 
     def __init__(self) -> None:
@@ -352,25 +357,25 @@ class _Requests:
         return ended
 
     def begin(self) -> None:
-        """Let a run that begins serve all of them."""
+        """Let the run that begins now serve all requests."""
         self._served += self._later
         self._later = []
         self._came = trio.Event()
 
     def end(self) -> bool:
-        """Tell those that the run has served; return whether there are later ones."""
-        for each in self._served:
-            each.set()
+        """Wake those who wait for the run; return whether there are later requests."""
+        for ended in self._served:
+            ended.set()
         self._served = []
         return bool(self._later)
 
     def give_up(self) -> None:
-        """Tell all of them."""
+        """Wake everybody who waits."""
         self.begin()
         self.end()
 
     async def wait(self, seconds: float) -> None:
-        """Wait for a later one, and not longer than some seconds."""
+        """Wait for a later request, but not longer than some seconds."""
         with trio.move_on_after(seconds):
             await self._came.wait()
 
@@ -382,7 +387,7 @@ class RestoringJob:
         store: the database.
         runner: runs one.
         now: the clock, in seconds of Unix time.
-        alone: whether no other process uses the database: then all that are left go on at once.
+        alone: whether no other process uses the database: then unfinished ones continue at once.
         postponing: further errors after which a restoration goes on later.
     """
 
@@ -417,15 +422,15 @@ class RestoringJob:
                 await self._go_on()
             finally:
                 self._nursery = None
-                for each in self._requests.values():
-                    each.give_up()
+                for requests in self._requests.values():
+                    requests.give_up()
                 self._requests.clear()
 
     def start(self, key: RestorationKey) -> Callable[[], Awaitable[object]]:
         """Run a restoration that was recorded; return a function that waits for its end.
 
-        While it runs, it is run again afterwards. The function also returns when the service stops,
-        which goes on with the restoration after a start.
+        If it is running already, it runs once more afterwards. The function also returns when the
+        service stops; the restoration continues after the next start.
         """
         if self._nursery is None:
             return trio.lowlevel.checkpoint
@@ -436,18 +441,18 @@ class RestoringJob:
         return requests.add().wait
 
     async def _go_on(self) -> None:
-        """Go on with what other processes have left."""
+        """Continue the restorations that other processes left unfinished."""
         stalled = 0.0 if self._alone else STALLED_SECONDS
         while True:
             try:
                 until = int((self._now() - stalled) * 1000)
-                found = await self._store.read(unfinished(until, _FOUND_AT_ONCE))
+                keys = await self._store.read(unfinished(until, _FOUND_AT_ONCE))
             except StoreError as error:
                 _log.info("restorations go on later: %s", error)
             else:
-                # Those that began since are those of this process.
+                # Younger ones belong to this process.
                 stalled = STALLED_SECONDS
-                for key in found:
+                for key in keys:
                     if key not in self._requests:
                         self.start(key)
             await trio.sleep(STALLED_SECONDS)

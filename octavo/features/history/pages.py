@@ -1,4 +1,4 @@
-"""What programs changed in a workspace, and the undo of it."""
+"""Show what programs changed in a workspace, and undo it."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -25,7 +25,7 @@ PERIODS: Mapping[int, str] = {
     1_440: "The last day",
     10_080: "The last week",
 }
-"""What can be undone besides everything, by its minutes."""
+"""The periods that can be undone besides everything, by their minutes."""
 
 REASONS: Mapping[str, str] = {
     "changed_since": "Somebody has changed it since.",
@@ -52,16 +52,16 @@ def add_program_pages(site: PageRegistry, now: Clock) -> None:
 
     @site.form(f"{_RULE}/undo", once=True)
     async def undo(visitor: Visitor, workspace_id: str) -> Response:
-        given = visitor.given
+        fields = visitor.given
         body = {
-            "client": given.get("client", ""),
-            "since": given.get("since", ""),
-            "accountId": given.get("account", ""),
+            "client": fields.get("client", ""),
+            "since": fields.get("since", ""),
+            "accountId": fields.get("account", ""),
         }
         try:
             await visitor.api.send(UndoResult, "POST", f"{LIST}/{workspace_id}/undo", body)
         except Problem as problem:
-            return await _undo(visitor, workspace_id, given, now(), form_errors_of(problem))
+            return await _undo(visitor, workspace_id, fields, now(), form_errors_of(problem))
         return redirect(f"{path_of(workspace_id)}/programs", "changes-undone")
 
 
@@ -77,9 +77,9 @@ async def _undo(
     trouble: FormErrors | None = None,
 ) -> Response:
     workspace = await workspace_of(visitor, workspace_id)
-    found = await _programs(visitor, workspace_id)
-    program = _named(found, asked)
-    everything = contract.written_time(max(program.first_at, found.undoable_since))
+    programs = await _programs(visitor, workspace_id)
+    program = _named(programs, asked)
+    everything = contract.written_time(max(program.first_at, programs.undoable_since))
     since = asked.get("since", "")
     if not _is_time(since):
         since = everything
@@ -110,16 +110,16 @@ def _is_time(text: str) -> bool:
         return False
 
 
-def _named(found: ClientChangesList, asked: Mapping[str, str]) -> ChangedByClient:
+def _named(programs: ClientChangesList, asked: Mapping[str, str]) -> ChangedByClient:
     """Return the program that a request names. Raises `NotFound`."""
-    for each in found.items:
-        if (each.client, each.account_id) == (asked.get("client"), asked.get("account")):
-            return each
+    for program in programs.items:
+        if (program.client, program.account_id) == (asked.get("client"), asked.get("account")):
+            return program
     raise NotFound("This program has changed nothing here that is still in the history.")
 
 
 def _periods(program: ChangedByClient, everything: str, now: float) -> list[tuple[str, str, str]]:
-    """Return what can be undone: the query of its page, its time, and its name."""
+    """Return what can be undone: for each period the query of its page, its start, and its name."""
     moment = datetime.fromtimestamp(now, UTC).replace(microsecond=0)
     times = [
         ((moment - timedelta(minutes=minutes)).isoformat().replace("+00:00", ".000Z"), name)

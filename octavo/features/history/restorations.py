@@ -9,13 +9,6 @@ from octavo_rules.identity import AccountId, MutationId, Position, WorkspaceId
 from octavo.features.history.job import RestoringJob, changeset_ids, plan
 from octavo.features.history.rules.restoration import Begun, Restoration, moved_away
 from octavo.features.history.sql import past_states, restorations
-from octavo.features.history.sql.restorations import (
-    MAX_LEFT,
-    NamedFile,
-    RestorationAsked,
-    RestorationKey,
-    StoredRestoration,
-)
 from octavo.features.history.undo import HistoryPruned
 from octavo.model.refusal import MutationReused
 from octavo.store import Store
@@ -35,10 +28,10 @@ class RestorationRequest(NamedTuple):
     position: Position | None
     folder: str
 
-    def is_of(self, found: StoredRestoration) -> bool:
-        """Return whether a restoration was asked for in these words."""
-        target = found.asked.target if self.position is None else self.position
-        return RestorationAsked(self.moment, target, self.folder) == found.asked
+    def is_of(self, stored: restorations.StoredRestoration) -> bool:
+        """Return whether an equal request started the restoration."""
+        target = stored.asked.target if self.position is None else self.position
+        return restorations.RestorationAsked(self.moment, target, self.folder) == stored.asked
 
 
 class RestorationOutlook(NamedTuple):
@@ -47,7 +40,7 @@ class RestorationOutlook(NamedTuple):
     Attributes:
         position: the position whose state would return.
         present: the position of the workspace.
-        planned: the files.
+        planned: what happens to the files.
     """
 
     position: Position
@@ -60,7 +53,7 @@ class PositionUnknown(Exception):
 
 
 class Restorations:
-    """Restorations of workspaces; the callers may change these.
+    """Restorations of workspaces, for callers who may write to them.
 
     Args:
         store: the store of the workspaces.
@@ -100,64 +93,67 @@ class Restorations:
         account_id: AccountId,
         asked: RestorationRequest,
         mutation_id: MutationId,
-    ) -> StoredRestoration:
+    ) -> restorations.StoredRestoration:
         """Restore, and return how far it is at its end or after `WAITING_SECONDS`.
 
-        It is one changeset if that is enough, and goes on when the caller is cancelled. When it is
-        asked for again, it goes on if it has failed, as the account that asks now, and is returned
-        as it is otherwise. Raises what `outlook` raises, and `MutationReused`.
+        It is one changeset if that is enough, and continues when the caller is cancelled. A
+        repeated request continues one that has failed, for the account that repeats it, and returns
+        any other as it is. Raises the errors of `outlook`, and `MutationReused`.
         """
-        key = RestorationKey(workspace_id, mutation_id)
-        found = await self._store.read(restorations.find(key))
-        if found is None:
+        key = restorations.RestorationKey(workspace_id, mutation_id)
+        stored = await self._store.read(restorations.find(key))
+        if stored is None:
             await self._begin(key, account_id, asked)
-        elif not asked.is_of(found):
+        elif not asked.is_of(stored):
             raise MutationReused
-        elif found.state == "failed":
+        elif stored.state == "failed":
             await self._store.write(restorations.resume(key, account_id, self._ms()))
-        if found is None or found.state != "done":
+        if stored is None or stored.state != "done":
             wait = self._job.start(key)
             with trio.move_on_after(WAITING_SECONDS):
                 await wait()
-        found = await self._store.read(restorations.find(key))
-        if found is None:
+        stored = await self._store.read(restorations.find(key))
+        if stored is None:
             raise WorkspaceGone
-        if not asked.is_of(found):
+        if not asked.is_of(stored):
             raise MutationReused
-        return await self._with_moved_away(found)
+        return await self._with_moved_away(stored)
 
     async def find(
         self, workspace_id: WorkspaceId, restoration_id: str
-    ) -> StoredRestoration | None:
+    ) -> restorations.StoredRestoration | None:
         """Return a restoration; None without it. Raises `StoreUnavailable`."""
-        key = RestorationKey(workspace_id, MutationId(restoration_id))
-        found = await self._store.read(restorations.find(key))
-        return None if found is None else await self._with_moved_away(found)
+        key = restorations.RestorationKey(workspace_id, MutationId(restoration_id))
+        stored = await self._store.read(restorations.find(key))
+        return None if stored is None else await self._with_moved_away(stored)
 
     async def newest(
         self, workspace_id: WorkspaceId, before: tuple[int, str], limit: int
-    ) -> list[StoredRestoration]:
+    ) -> list[restorations.StoredRestoration]:
         """Return restorations that began before another, by its time (ms) and id; latest first.
 
-        They name no files. Raises `StoreUnavailable`.
+        They have no `skipped_files`. Raises `StoreUnavailable`.
         """
         return await self._store.read(restorations.newest(workspace_id, before, limit))
 
-    async def _with_moved_away(self, found: StoredRestoration) -> StoredRestoration:
-        """Name the files that one has deleted for now that has failed."""
-        if found.state != "failed" or not found.steps:
-            return found
-        script = past_states.states_since(found.key.workspace_id, found.asked.target)
+    async def _with_moved_away(
+        self, stored: restorations.StoredRestoration
+    ) -> restorations.StoredRestoration:
+        """Add to a failed restoration the files that it has deleted for now."""
+        if stored.state != "failed" or not stored.steps:
+            return stored
+        script = past_states.states_since(stored.key.workspace_id, stored.asked.target)
         states = await self._store.read_much(script)
-        own = changeset_ids(found.key, found.steps)
-        left = moved_away(states.changed, Begun(found.start_position, own))
+        own = changeset_ids(stored.key, stored.steps)
+        left = moved_away(states.changed, Begun(stored.start_position, own))
         named = tuple(
-            NamedFile(each.head.file_id, each.head.path, each.reason) for each in left[:MAX_LEFT]
+            restorations.NamedFile(file.head.file_id, file.head.path, file.reason)
+            for file in left[: restorations.MAX_LEFT]
         )
-        return found._replace(skipped_files=named, skipped_count=len(left))
+        return stored._replace(skipped_files=named, skipped_count=len(left))
 
     async def _begin(
-        self, key: RestorationKey, account_id: AccountId, asked: RestorationRequest
+        self, key: restorations.RestorationKey, account_id: AccountId, asked: RestorationRequest
     ) -> None:
         """Record a restoration, unless another request just has."""
         used = await self._store.read(receipts(key.workspace_id, [key.restoration_id]))
@@ -165,9 +161,9 @@ class Restorations:
             raise MutationReused
         outlook = await self.outlook(key.workspace_id, asked)
         total = len(outlook.planned.reversions)
-        given = RestorationAsked(asked.moment, outlook.position, asked.folder)
+        resolved = restorations.RestorationAsked(asked.moment, outlook.position, asked.folder)
         await self._store.write(
-            restorations.begin(key, account_id, given, outlook.present, total, self._ms())
+            restorations.begin(key, account_id, resolved, outlook.present, total, self._ms())
         )
 
     async def _past(
@@ -176,18 +172,18 @@ class Restorations:
         if asked.moment is not None:
             if asked.moment < self.earliest:
                 raise HistoryPruned(self.earliest)
-            found = await self._store.read_much(past_states.position_at(workspace_id, asked.moment))
+            past = await self._store.read_much(past_states.position_at(workspace_id, asked.moment))
         else:
             position = Position(0) if asked.position is None else asked.position
-            found = await self._store.read(past_states.past_position(workspace_id, position))
-            if found is not None and position > found.present:
+            past = await self._store.read(past_states.past_position(workspace_id, position))
+            if past is not None and position > past.present:
                 raise PositionUnknown
-            first = None if found is None else found.changed_at
+            first = None if past is None else past.changed_at
             if first is not None and first < self.earliest:
                 raise HistoryPruned(self.earliest)
-        if found is None:
+        if past is None:
             raise WorkspaceGone
-        return found
+        return past
 
     def _ms(self) -> int:
         return int(self._now() * 1000)

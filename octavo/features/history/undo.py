@@ -17,7 +17,7 @@ from octavo.store import Store
 from octavo.store.queries import files
 
 MAX_BYTES = 8 * 1024 * 1024
-"""Text that one undo restores."""
+"""Bytes of text that one undo restores."""
 _HOUR = 3_600_000
 
 
@@ -31,16 +31,16 @@ class UndoOutlook(NamedTuple):
     def size(self) -> int:
         """The bytes of the texts that are read for it."""
         return sum(
-            each.target.size
-            for each in self.reversions
-            if each.target is not None and each.needs_text
+            reversion.target.size
+            for reversion in self.reversions
+            if reversion.target is not None and reversion.needs_text
         )
 
 
 class HistoryPruned(Exception):
-    """The time is so early that revisions from then may no longer be stored; ``offered`` is not.
+    """Revisions from the requested time may have been pruned.
 
-    It is in milliseconds of Unix time.
+    ``offered`` is a time that is late enough, in milliseconds of Unix time.
     """
 
     def __init__(self, offered: int) -> None:
@@ -60,7 +60,7 @@ class ProgramUndo:
         store: the store of the workspaces.
         workspaces: their actors.
         now: returns Unix time in seconds.
-        kept: milliseconds for which all revisions are stored. Of earlier ones, the state before a
+        kept: milliseconds for which all revisions are stored. Before that, the state before a
             change may be missing.
     """
 
@@ -77,16 +77,16 @@ class ProgramUndo:
     async def outlook(self, workspace_id: WorkspaceId, changes: ChangesOfProgram) -> UndoOutlook:
         """Return what an undo of ``changes`` would do at present.
 
-        Raises `HistoryPruned`, `TooManyFiles` and `StoreUnavailable`, and what the actor of the
-        workspace refuses with. Changes nothing.
+        Raises `HistoryPruned`, `TooManyFiles` and `StoreUnavailable`, and the errors of the
+        workspace's actor. Changes nothing.
         """
         if changes.since < self._earliest():
             raise HistoryPruned(self.offered)
-        found = await self._store.read_much(histories_of(workspace_id, changes))
+        changed = await self._store.read_much(histories_of(workspace_id, changes))
         reversions: list[Reversion] = []
         kept: list[KeptFile] = []
-        for history in found.histories.values():
-            undone = undo(history, lambda each: changes.includes(each, found.numbers))
+        for history in changed.histories.values():
+            undone = undo(history, lambda revision: changes.includes(revision, changed.numbers))
             if isinstance(undone, Reversion):
                 reversions.append(undone)
             elif undone is not None:
@@ -94,30 +94,36 @@ class ProgramUndo:
         if len(reversions) > MAX_OPERATIONS:
             raise TooManyFiles(TOO_MANY)
         if reversions:
-            heads = tuple(each.result for each in reversions)
+            heads = tuple(reversion.result for reversion in reversions)
             blocked = await self._workspaces.ask(workspace_id, FindUnplaceable(heads))
             kept += [
                 KeptFile(r.head, "path_taken") for r in reversions if r.head.file_id in blocked
             ]
-            reversions = [each for each in reversions if each.head.file_id not in blocked]
+            reversions = [
+                reversion for reversion in reversions if reversion.head.file_id not in blocked
+            ]
         return UndoOutlook(
-            tuple(sorted(reversions, key=lambda each: each.head.path)),
-            tuple(sorted(kept, key=lambda each: each.head.path)),
+            tuple(sorted(reversions, key=lambda reversion: reversion.head.path)),
+            tuple(sorted(kept, key=lambda file: file.head.path)),
         )
 
     async def operations(
         self, workspace_id: WorkspaceId, outlook: UndoOutlook
     ) -> tuple[ChangeOperation, ...]:
-        """Return the operations that do what the outlook says, guarded by the heads that it saw.
+        """Return the operations that carry out an outlook, guarded by the heads that it saw.
 
         Raises `TooManyFiles` for more text than `MAX_BYTES`, `OutlookOutdated` and
         `StoreUnavailable`.
         """
         texts = await self._texts(workspace_id, outlook)
-        if any(each.needs_text and each.head.file_id not in texts for each in outlook.reversions):
+        if any(
+            reversion.needs_text and reversion.head.file_id not in texts
+            for reversion in outlook.reversions
+        ):
             raise OutlookOutdated
         return tuple(
-            operation_of(each, texts.get(each.head.file_id)) for each in outlook.reversions
+            operation_of(reversion, texts.get(reversion.head.file_id))
+            for reversion in outlook.reversions
         )
 
     def _earliest(self) -> int:
@@ -127,13 +133,13 @@ class ProgramUndo:
         self, workspace_id: WorkspaceId, outlook: UndoOutlook
     ) -> Mapping[FileId, NoteText]:
         named = [
-            each.target.revision_id
-            for each in outlook.reversions
-            if each.target is not None and each.needs_text
+            reversion.target.revision_id
+            for reversion in outlook.reversions
+            if reversion.target is not None and reversion.needs_text
         ]
         if not named:
             return {}
-        _, found = await self._store.read_much(files.files(workspace_id, [], named, MAX_BYTES))
+        _, stored = await self._store.read_much(files.files(workspace_id, [], named, MAX_BYTES))
         return {
-            each.revision.file_id: note_text(each.text) for each in found if each.text is not None
+            file.revision.file_id: note_text(file.text) for file in stored if file.text is not None
         }

@@ -14,13 +14,7 @@ from octavo.actors.workspace.messages import ChangesetRefused
 from octavo.features.accounts.sql import accounts
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter
 from octavo.features.files.sql import ProgramChanges, changes_of
-from octavo.features.history.rules.reversion import (
-    OUTDATED_BY,
-    Action,
-    KeptFile,
-    KeptReason,
-    Reversion,
-)
+from octavo.features.history.rules import reversion
 from octavo.features.history.sql.program_changes import (
     ChangesOfProgram,
     ProgramOfAccount,
@@ -111,7 +105,7 @@ class KeptFileSchema(contract.Model):
     file_id: contract.Identifier
     path: str | None
     """Its present path; null for a purged file."""
-    reason: KeptReason
+    reason: reversion.KeptReason
     """Others changed it since; another file has its path now; or it was purged."""
 
 
@@ -121,7 +115,7 @@ class PlannedReversion(contract.Model):
     file_id: contract.Identifier
     path: str
     """Its present path, or its last one if it is deleted."""
-    action: Action
+    action: reversion.Action
     """It would be deleted, as the program created it; restored, as the program deleted it; or get
     its earlier text or path back.
     """
@@ -178,14 +172,18 @@ class ClientChangeOperations:
         workspace_id = await self._submitter.access.workspace(
             caller_of(call), path.workspace_id, "read"
         )
-        found = await self._store.read_much(changes_of(workspace_id, MAX_CLIENTS))
-        programs = [ProgramOfAccount(each.program.client_id, each.author) for each in found]
+        changed = await self._store.read_much(changes_of(workspace_id, MAX_CLIENTS))
+        programs = [
+            ProgramOfAccount(changes.program.client_id, changes.author) for changes in changed
+        ]
         undone = await self._store.read_much(programs_undone(workspace_id, programs))
-        names = await self._store.read(accounts.display_names([each.author for each in found]))
+        names = await self._store.read(
+            accounts.display_names([changes.author for changes in changed])
+        )
         return ClientChangesList(
             items=[
-                _changed(each, names.get(each.author), undone=program in undone)
-                for each, program in zip(found, programs, strict=True)
+                _changed(changes, names.get(changes.author), undone=program in undone)
+                for changes, program in zip(changed, programs, strict=True)
             ],
             undoable_since=contract.timestamp(self._undo.offered),
         )
@@ -208,7 +206,7 @@ class ClientChangeOperations:
         )
         outlook = await self._outlook(workspace_id, _changes(call, query), "/query/since")
         return UndoOutlookSchema(
-            changes=[_planned(each) for each in outlook.reversions], kept=_kept(outlook.kept)
+            changes=[_planned(file) for file in outlook.reversions], kept=_kept(outlook.kept)
         )
 
     @contract.operation(
@@ -245,11 +243,11 @@ class ClientChangeOperations:
             return await _result(before, await self._kept(workspace_id, changes))
         for _ in range(ATTEMPTS):
             outlook = await self._outlook(workspace_id, changes, "/since")
-            # Without waiting: the request may hold the memory of its body. More is refused below.
+            # Don't wait: the request may hold the memory of its body. More is refused below.
             call.take(memory_of(min(outlook.size, MAX_BYTES)))
             try:
                 operations = await self._undo.operations(workspace_id, outlook)
-                # Without any, the receipt still tells a repetition that there was nothing to undo.
+                # Even without any: the receipt tells a repeated request that there was nothing.
                 receipt = await self._submitter.push(
                     call,
                     workspace_id,
@@ -261,7 +259,7 @@ class ClientChangeOperations:
             except OutlookOutdated:
                 continue
             except ChangesetRefused as refused:
-                if not isinstance(refused.refusal, OUTDATED_BY):
+                if not isinstance(refused.refusal, reversion.OUTDATED_BY):
                     raise
             else:
                 return await _result(receipt, outlook.kept)
@@ -281,7 +279,7 @@ class ClientChangeOperations:
 
     async def _kept(
         self, workspace_id: WorkspaceId, changes: ChangesOfProgram
-    ) -> Sequence[KeptFile]:
+    ) -> Sequence[reversion.KeptFile]:
         """Return the files that are left as they are; none once their history may be removed."""
         try:
             return (await self._undo.outlook(workspace_id, changes)).kept
@@ -294,10 +292,10 @@ class ClientChangeOperations:
         if mutation_id is MISSING:
             return None
         mutation = MutationId(mutation_id)
-        found = (await self._store.read(receipts(workspace_id, [mutation]))).get(mutation)
-        if found is not None and found.fingerprint != requested:
+        receipt = (await self._store.read(receipts(workspace_id, [mutation]))).get(mutation)
+        if receipt is not None and receipt.fingerprint != requested:
             raise MutationReused
-        return found
+        return receipt
 
 
 def _changes(call: contract.Call, asked: UndoQuery) -> ChangesOfProgram:
@@ -310,35 +308,35 @@ def _fingerprint(changes: ChangesOfProgram) -> Digest:
     return Digest(hashlib.sha256(text.encode()).hexdigest()[:32])
 
 
-def _changed(found: ProgramChanges, account_name: str | None, *, undone: bool) -> ChangedByClient:
+def _changed(changes: ProgramChanges, account_name: str | None, *, undone: bool) -> ChangedByClient:
     return ChangedByClient(
-        client=found.program.client_id,
-        name=found.program.name,
-        account_id=found.author,
+        client=changes.program.client_id,
+        name=changes.program.name,
+        account_id=changes.author,
         account_name=account_name,
-        revisions=found.revisions,
-        first_at=contract.timestamp(found.first_at),
-        last_at=contract.timestamp(found.last_at),
+        revisions=changes.revisions,
+        first_at=contract.timestamp(changes.first_at),
+        last_at=contract.timestamp(changes.last_at),
         undone=undone,
     )
 
 
-def _planned(reversion: Reversion) -> PlannedReversion:
-    head, target = reversion.head, reversion.target
+def _planned(file: reversion.Reversion) -> PlannedReversion:
+    head, target = file.head, file.target
     after = None if target is None else target.path
     return PlannedReversion(
-        file_id=head.file_id, path=head.path, action=reversion.action, path_after=after
+        file_id=head.file_id, path=head.path, action=file.action, path_after=after
     )
 
 
-def _kept(kept: Sequence[KeptFile]) -> list[KeptFileSchema]:
+def _kept(kept: Sequence[reversion.KeptFile]) -> list[KeptFileSchema]:
     return [
-        KeptFileSchema(file_id=each.head.file_id, path=each.head.path or None, reason=each.reason)
-        for each in kept
+        KeptFileSchema(file_id=file.head.file_id, path=file.head.path or None, reason=file.reason)
+        for file in kept
     ]
 
 
-async def _result(receipt: Receipt, kept: Sequence[KeptFile]) -> UndoResult:
+async def _result(receipt: Receipt, kept: Sequence[reversion.KeptFile]) -> UndoResult:
     done = await changeset_result(receipt)
     return UndoResult.model_construct(
         mutation_id=done.mutation_id,

@@ -13,15 +13,7 @@ from pydantic_core import to_json
 
 from octavo.access.workspaces import Access
 from octavo.features.files.api.files import FilePath
-from octavo.features.history.rules.revision_diff import (
-    ChangedHunk,
-    ChangedLine,
-    ChangedPiece,
-    first_hunks,
-    unified,
-    unified_text,
-    words,
-)
+from octavo.features.history.rules import revision_diff
 from octavo.features.usage.api import METERED, Metering, amount_of_texts
 from octavo.http import contract
 from octavo.http.callers import caller_of
@@ -112,31 +104,35 @@ class HistoryOperations:
         return await self._threads.run(partial(_compare, old, new, query))
 
     async def _size(self, seen: _SeenFile, query: DiffQuery) -> int:
-        """Return about how many bytes both texts have together."""
-        named = [RevisionId(each) for each in (query.old, query.new) if each is not None]
+        """Estimate the bytes of both texts together."""
+        named = [
+            RevisionId(revision_id)
+            for revision_id in (query.old, query.new)
+            if revision_id is not None
+        ]
         size = text_size(seen.workspace_id, [], named, seen.within)
         total = await self._store.read(size) if named else 0
         others = revisions_of(seen.workspace_id, seen.file_id, _NEWEST, 2, seen.within)
         newest = await self._store.read(others) if len(named) < 2 else []
-        texts = [each.size for each in newest[: 2 - len(named)] if each.kind == "note"]
+        texts = [revision.size for revision in newest[: 2 - len(named)] if revision.kind == "note"]
         return total + sum(texts)
 
     async def _revision(self, seen: _SeenFile, revision_id: str | None) -> StoredFile:
         if revision_id is None:
-            found = await self._store.read_much(file(seen.workspace_id, seen.file_id))
+            stored = await self._store.read_much(file(seen.workspace_id, seen.file_id))
             within = seen.within
-            if found is not None and within and not within.covers(found.revision.path):
-                found = None
+            if stored is not None and within and not within.covers(stored.revision.path):
+                stored = None
         else:
             script = revision(seen.workspace_id, seen.file_id, RevisionId(revision_id), seen.within)
-            found = await self._store.read_much(script)
-        if found is None:
+            stored = await self._store.read_much(script)
+        if stored is None:
             raise NotFound(None if revision_id is None else _NO_REVISION.format(revision_id))
-        if not found.revision.path:
+        if not stored.revision.path:
             raise FilePurged
-        if found.revision.kind != "note":
+        if stored.revision.kind != "note":
             raise InvalidContent("The file is an image: only texts of notes can be compared.")
-        return found
+        return stored
 
     async def _before(
         self, seen: _SeenFile, revision_id: str | None, new: StoredFile
@@ -152,8 +148,8 @@ class HistoryOperations:
 
 
 def _memory_for(compared: Sequence[StoredFile]) -> int:
-    """Return the bytes that comparing texts takes at most, with the response."""
-    texts = [each.text or "" for each in compared]
+    """Return the maximum memory for comparing texts, with the response, in bytes."""
+    texts = [note.text or "" for note in compared]
     lines = sum(text.count("\n") for text in texts)
     return _OF_COMPARING * sum(map(getsizeof, texts)) + _OF_A_LINE * lines
 
@@ -163,7 +159,7 @@ def _compare(
 ) -> RevisionDiff | contract.EncodedJson[RevisionDiff]:
     before = "" if old is None else old.text or ""
     after = new.text or ""
-    found = RevisionDiff.model_construct(
+    diff = RevisionDiff.model_construct(
         old=None if old is None else revision_document(old.revision),
         new=revision_document(new.revision),
         unified=None,
@@ -172,53 +168,55 @@ def _compare(
         cut=False,
     )
     if query.by == "words":
-        pieces = words(before, after)
+        pieces = revision_diff.words(before, after)
         if query.limit is None:
-            empty = found.model_copy(update={"words": ()})
+            empty = diff.model_copy(update={"words": ()})
             return _with_list(contract.encoded_json(empty), b"words", _listed(pieces))
         cut, shown = len(pieces) > query.limit, map(_piece, pieces[: query.limit])
-        return found.model_copy(update={"words": tuple(shown), "cut": cut})
+        return diff.model_copy(update={"words": tuple(shown), "cut": cut})
     names = "/dev/null" if old is None else f"a/{old.revision.path}", f"b/{new.revision.path}"
     if query.limit is None:
-        hunks = unified(before, after, context=query.context)
-        empty = found.model_copy(update={"unified": unified_text(hunks, *names), "hunks": ()})
+        hunks = revision_diff.unified(before, after, context=query.context)
+        empty = diff.model_copy(
+            update={"unified": revision_diff.unified_text(hunks, *names), "hunks": ()}
+        )
         return _with_list(
             contract.encoded_json(empty), b"hunks", b",".join(map(_encoded_hunk, hunks))
         )
-    first = first_hunks(before, after, query.limit, context=query.context)
-    text = None if first.cut else unified_text(first.hunks, *names)
+    first = revision_diff.first_hunks(before, after, query.limit, context=query.context)
+    text = None if first.cut else revision_diff.unified_text(first.hunks, *names)
     update = {"unified": text, "hunks": tuple(map(_hunk, first.hunks)), "cut": first.cut}
-    return found.model_copy(update=update)
+    return diff.model_copy(update=update)
 
 
 def _with_list(encoded: bytes, member: bytes, listed: bytes) -> contract.EncodedJson[RevisionDiff]:
-    """Return a document with the items of its empty list ``member``."""
+    """Return an encoded object with items in its empty list ``member``."""
     # No string contains the mark: its quotes would be escaped.
     start, mark, end = encoded.partition(b'"%b":[]' % member)
     return contract.EncodedJson(b"".join((start, mark[:-1], listed, b"]", end)))
 
 
-def _encoded_hunk(hunk: ChangedHunk) -> bytes:
+def _encoded_hunk(hunk: revision_diff.ChangedHunk) -> bytes:
     head = contract.encoded_json(_hunk(hunk._replace(lines=())))
     return b"".join((head.removesuffix(b"]}"), _listed(hunk.lines), b"]}"))
 
 
-def _listed(items: Sequence[ChangedLine | ChangedPiece]) -> bytes:
+def _listed(items: Sequence[revision_diff.ChangedLine | revision_diff.ChangedPiece]) -> bytes:
     batches = (items[at : at + _BATCH] for at in range(0, len(items), _BATCH))
-    return b",".join(to_json([each._asdict() for each in batch])[1:-1] for batch in batches)
+    return b",".join(to_json([item._asdict() for item in batch])[1:-1] for batch in batches)
 
 
-def _piece(piece: ChangedPiece) -> DiffPiece:
+def _piece(piece: revision_diff.ChangedPiece) -> DiffPiece:
     return DiffPiece.model_construct(kind=piece.kind, text=piece.text)
 
 
-def _hunk(hunk: ChangedHunk) -> DiffHunk:
+def _hunk(hunk: revision_diff.ChangedHunk) -> DiffHunk:
     return DiffHunk.model_construct(
         old_start=hunk.old_start,
         old_lines=hunk.old_lines,
         new_start=hunk.new_start,
         new_lines=hunk.new_lines,
         lines=tuple(
-            DiffLine.model_construct(kind=each.kind, text=each.text) for each in hunk.lines
+            DiffLine.model_construct(kind=line.kind, text=line.text) for line in hunk.lines
         ),
     )

@@ -23,7 +23,7 @@ from octavo.store.queries.changesets import WorkspaceGone
 
 _LONGEST_BODY = 16_384
 _HIGHEST = (1 << 53) - 1
-# What no restoration comes before in the list: later than the years that times have.
+# The first page of the list starts before this time, which no restoration reaches.
 _LATEST = (1 << 49) - 1
 _HIGHEST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 _ONE_OF_BOTH = "Give a moment or a position, and not both."
@@ -201,11 +201,15 @@ class RestorationOperations:
         with _explained("/query"):
             outlook = await self._restorations.outlook(workspace_id, asked)
         planned = outlook.planned
-        following = [each for each in planned.reversions if after is None or _key(each) > after]
+        following = [
+            reversion
+            for reversion in planned.reversions
+            if after is None or _key(reversion) > after
+        ]
         page, cursor = contract.split_page(following[: query.limit + 1], query.limit, _key)
-        actions = [each.action for each in planned.reversions]
+        actions = [reversion.action for reversion in planned.reversions]
         return RestorationPreview(
-            items=tuple(_planned(each) for each in page),
+            items=tuple(_planned(reversion) for reversion in page),
             next=cursor,
             position=outlook.position,
             deleted=actions.count("deleted"),
@@ -245,10 +249,10 @@ class RestorationOperations:
         asked = _asked(moment, position, body.folder, "")
         mutation = self._new_id() if body.mutation_id is MISSING else body.mutation_id
         with _explained(""):
-            found = await self._restorations.begin(
+            stored = await self._restorations.begin(
                 workspace_id, caller.account_id, asked, MutationId(mutation)
             )
-        return _restoration(found)
+        return _restoration(stored)
 
     @contract.operation(
         id="listRestorations",
@@ -265,15 +269,19 @@ class RestorationOperations:
     ) -> RestorationList:
         """Return the restorations."""
         workspace_id = await self._access.workspace(caller_of(call), path.workspace_id, "write")
-        given = contract.read_cursor(query.after, 2, numbers=(0,), identifier=1)
-        after = given or (str(_LATEST), _HIGHEST_ID)
-        found = await self._restorations.newest(
+        cursor = contract.read_cursor(query.after, 2, numbers=(0,), identifier=1)
+        after = cursor or (str(_LATEST), _HIGHEST_ID)
+        stored = await self._restorations.newest(
             workspace_id, (int(after[0]), after[1]), query.limit + 1
         )
         page, following = contract.split_page(
-            found, query.limit, lambda each: (str(each.started_at), each.key.restoration_id)
+            stored,
+            query.limit,
+            lambda restoration: (str(restoration.started_at), restoration.key.restoration_id),
         )
-        return RestorationList(items=tuple(_listed(each) for each in page), next=following)
+        return RestorationList(
+            items=tuple(_listed(restoration) for restoration in page), next=following
+        )
 
     @contract.operation(
         id="getRestoration",
@@ -290,10 +298,10 @@ class RestorationOperations:
     ) -> RestorationSchema:
         """Return a restoration."""
         workspace_id = await self._access.workspace(caller_of(call), path.workspace_id, "write")
-        found = await self._restorations.find(workspace_id, path.restoration_id)
-        if found is None:
+        stored = await self._restorations.find(workspace_id, path.restoration_id)
+        if stored is None:
             raise NotFound
-        return _restoration(found)
+        return _restoration(stored)
 
 
 def _asked(
@@ -308,7 +316,7 @@ def _asked(
 
 @contextmanager
 def _explained(pointer: str) -> Iterator[None]:
-    """Raise the problems of what can't be restored."""
+    """Raise errors of a restoration as problems of the fields below ``pointer``."""
     try:
         yield
     except HistoryPruned as pruned:
@@ -336,40 +344,40 @@ def _planned(reversion: Reversion) -> PlannedReturn:
 
 def _left(left: Sequence[LeftFile]) -> list[LeftFileSchema]:
     return [
-        LeftFileSchema(file_id=each.head.file_id, path=each.head.path or None, reason=each.reason)
-        for each in left[:MAX_LEFT]
+        LeftFileSchema(file_id=file.head.file_id, path=file.head.path or None, reason=file.reason)
+        for file in left[:MAX_LEFT]
     ]
 
 
-def _restoration(found: StoredRestoration) -> RestorationSchema:
+def _restoration(stored: StoredRestoration) -> RestorationSchema:
     return RestorationSchema.model_construct(
-        **vars(_listed(found)),
+        **vars(_listed(stored)),
         left=[
-            LeftFileSchema(file_id=each.file_id, path=each.path or None, reason=each.reason)
-            for each in found.skipped_files
+            LeftFileSchema(file_id=file.file_id, path=file.path or None, reason=file.reason)
+            for file in stored.skipped_files
         ],
     )
 
 
-def _listed(found: StoredRestoration) -> ListedRestoration:
+def _listed(stored: StoredRestoration) -> ListedRestoration:
     failure = None
-    if found.failure is not None:
-        failure = RestorationFailureSchema(code=found.failure[0], detail=found.failure[1])
-    moment = found.asked.moment
+    if stored.failure is not None:
+        failure = RestorationFailureSchema(code=stored.failure[0], detail=stored.failure[1])
+    moment = stored.asked.moment
     return ListedRestoration.model_construct(
-        restoration_id=found.key.restoration_id,
-        state=found.state,
-        account_id=found.account_id,
-        continued_by=found.continued_by,
+        restoration_id=stored.key.restoration_id,
+        state=stored.state,
+        account_id=stored.account_id,
+        continued_by=stored.continued_by,
         moment=None if moment is None else contract.timestamp(moment),
-        position=found.asked.target,
-        folder=found.asked.folder,
-        position_before=found.start_position,
-        position_after=found.last_position,
-        total=found.total,
-        done=found.done,
-        left_count=found.skipped_count,
+        position=stored.asked.target,
+        folder=stored.asked.folder,
+        position_before=stored.start_position,
+        position_after=stored.last_position,
+        total=stored.total,
+        done=stored.done,
+        left_count=stored.skipped_count,
         failure=failure,
-        started_at=contract.timestamp(found.started_at),
-        ended_at=contract.timestamp(found.updated_at) if found.state == "done" else None,
+        started_at=contract.timestamp(stored.started_at),
+        ended_at=contract.timestamp(stored.updated_at) if stored.state == "done" else None,
     )

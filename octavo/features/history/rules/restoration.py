@@ -1,8 +1,7 @@
-"""Restoration: return a workspace, or a folder of it, to a past state, and in which order.
+"""Plan how a workspace, or a folder of it, returns to a past state.
 
-A moment stands for the position of the last changeset up to it. What the changeset after that and
-all later ones changed is what has to be returned. `restoration` decides for each file; the order is
-that of `octavo.features.history.rules.restoration`.
+A moment stands for the position of the last changeset up to it. The files that later changesets
+changed have to return. `restoration` decides what happens to each, `batches` in which order.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
@@ -20,7 +19,7 @@ from octavo.model.files.revision import Revision
 
 @dataclass(frozen=True, slots=True)
 class RestorationPace:
-    """What the next changeset of a restoration may have.
+    """The limits of the next changeset of a restoration.
 
     Attributes:
         most: the most operations, 1 to `MAX_OPERATIONS`; files that need each other in a circle are
@@ -34,11 +33,11 @@ class RestorationPace:
     def after_refusal(self, refused: Collection[FileId]) -> "RestorationPace":
         """Return the pace after a changeset of these files was refused.
 
-        Files that could not have been fewer are tried last.
+        If it could not have been smaller, its files are tried last.
         """
         last = self.last
         if self.most == 1 or len(refused) == 1:
-            last = (*(each for each in last if each not in refused), *refused)
+            last = (*(file_id for file_id in last if file_id not in refused), *refused)
         return RestorationPace(max(1, min(self.most, len(refused)) // 2), last)
 
     def after_commit(self) -> "RestorationPace":
@@ -52,8 +51,8 @@ class RestorationPace:
 
 LeftReason = Literal["changed_since", "path_taken", "purged", "unacceptable", "still_deleted"]
 """Why a file is left as it is: others have changed it since the restoration began, another file has
-its path, it was purged, or its earlier text exceeds a present limit. One is still deleted that the
-restoration has deleted to make room: it is to come back, or can't, even at its former path.
+its path, it was purged, or its earlier text exceeds a present limit. A file is still deleted if the
+restoration has deleted it to make room: it comes back later, or can't, even at its former path.
 """
 
 
@@ -99,7 +98,7 @@ class Begun:
         return head.mutation_id in self.own
 
     def moved_away(self, head: Revision, target: Revision | None) -> bool:
-        """Return whether the restoration has deleted a file for now that has a target."""
+        """Return whether the restoration has deleted a file with a target for now."""
         return target is not None and head.state == "deleted" and self.made(head)
 
 
@@ -108,12 +107,12 @@ class Restoration:
     """What is left to do.
 
     Attributes:
-        reversions: the files that return, those that were deleted for now before others, by their
-            present paths.
+        reversions: the files that return, by their present paths; those that were deleted for now
+            come first.
         left: the files that are left as they are, by their present paths.
         returned: the number of files that the restoration has returned already.
-        reinstated: files of ``left`` that were deleted for now, and get the paths and the texts
-            back that they had before.
+        reinstated: files of ``left`` that were deleted for now, and get back the paths and the
+            texts that they had before.
     """
 
     reversions: tuple[Reversion, ...]
@@ -137,8 +136,8 @@ def restoration(
 
     ``changed`` are all files of the workspace that changed after the position, ``others`` the paths
     of the other live files; an empty ``folder`` stands for all files. A file belongs to the folder
-    if it is in it now, or was in it at the position. What others change after a restoration has
-    ``begun`` is left.
+    if it is in it now, or was in it at the position. Files that others change after a
+    restoration has ``begun`` are left.
     """
     within = Confinement(folder) if folder else None
     reversions: dict[FileId, Reversion] = {}
@@ -170,8 +169,8 @@ def restoration(
     }
     former = _free(former, standing)
     refused = [former[file_id] for file_id in left if file_id in former]
-    for each in _blocked(reversions, [*standing, *refused], former):
-        left[each] = LeftFile(reversions.pop(each).head, "path_taken")
+    for file_id in _blocked(reversions, [*standing, *refused], former):
+        left[file_id] = LeftFile(reversions.pop(file_id).head, "path_taken")
     reinstated = []
     for file_id in left.keys() & away.keys():
         head = away[file_id]
@@ -183,12 +182,15 @@ def restoration(
         tuple(
             sorted(
                 reversions.values(),
-                key=lambda each: (each.head.file_id not in away, _place_in_list(each.head)),
+                key=lambda reversion: (
+                    reversion.head.file_id not in away,
+                    _place_in_list(reversion.head),
+                ),
             )
         ),
-        tuple(sorted(left.values(), key=lambda each: _place_in_list(each.head))),
+        tuple(sorted(left.values(), key=lambda file: _place_in_list(file.head))),
         returned,
-        tuple(sorted(reinstated, key=lambda each: _place_in_list(each.head))),
+        tuple(sorted(reinstated, key=lambda reversion: _place_in_list(reversion.head))),
     )
 
 
@@ -209,7 +211,7 @@ class RestorationSpan(NamedTuple):
 
 
 def undoes(later: RestorationSpan, earlier: RestorationSpan) -> bool:
-    """Return whether one restoration returned what another one had changed before it."""
+    """Return whether one restoration undid another one before it."""
     return (later.folder, later.target) == (
         earlier.folder,
         earlier.before,
@@ -218,12 +220,12 @@ def undoes(later: RestorationSpan, earlier: RestorationSpan) -> bool:
 
 def moved_away(changed: Iterable[DivergedFile], begun: Begun) -> tuple[LeftFile, ...]:
     """Return the files that a restoration has deleted for now, and that have not come back."""
-    found = [
+    away = [
         LeftFile(head, "still_deleted")
         for head, past in changed
         if begun.moved_away(head, past if past is not None and past.state == "live" else None)
     ]
-    return tuple(sorted(found, key=lambda each: _place_in_list(each.head)))
+    return tuple(sorted(away, key=lambda file: _place_in_list(file.head)))
 
 
 def _belongs(within: Confinement, head: Revision, target: Revision | None) -> bool:
@@ -248,11 +250,11 @@ def _place_in_list(head: Revision) -> tuple[str, FileId]:
 
 
 def _free(wanted: Mapping[FileId, PathKey], standing: Sequence[PathKey]) -> dict[FileId, PathKey]:
-    """Return those of the paths that files can have beside the standing ones."""
+    """Return the wanted paths that are free beside the standing ones."""
     if not wanted:
         return {}
     files = {*standing}
-    folders = {folder for each in files for folder in folders_of(each)}
+    folders = {folder for key in files for folder in folders_of(key)}
     return {
         file_id: key
         for file_id, key in wanted.items()
@@ -265,16 +267,16 @@ def _blocked(
     standing: Sequence[PathKey],
     former: Mapping[FileId, PathKey],
 ) -> list[FileId]:
-    """Return the files whose paths are not free, given the paths of all files that stay.
+    """Return the files whose targets have no free path, given the paths of all files that stay.
 
-    A file that stays for that keeps its present path, or gets its ``former`` one back, which may
-    block another one.
+    Such a file stays, too: it keeps its present path, or gets its ``former`` one back, which may
+    block others.
     """
     at: dict[PathKey, FileId] = {}
     below: dict[PathKey, list[FileId]] = {}
-    for file_id, each in reversions.items():
-        if each.target is not None:
-            key = path_key(each.target.path)
+    for file_id, reversion in reversions.items():
+        if reversion.target is not None:
+            key = path_key(reversion.target.path)
             at[key] = file_id
             for folder in folders_of(key):
                 below.setdefault(folder, []).append(file_id)
@@ -282,8 +284,8 @@ def _blocked(
     open_keys = [*standing]
     while open_keys:
         key = open_keys.pop()
-        found = [at[each] for each in (key, *folders_of(key)) if each in at]
-        for file_id in (*found, *below.get(key, ())):
+        occupants = [at[place] for place in (key, *folders_of(key)) if place in at]
+        for file_id in (*occupants, *below.get(key, ())):
             if file_id not in blocked:
                 blocked[file_id] = None
                 head = reversions[file_id].head
@@ -295,16 +297,16 @@ def _blocked(
 
 
 MAX_BYTES = 8 * 1024 * 1024
-"""Text of one changeset."""
+"""Bytes of text in one changeset."""
 STEP_OPERATIONS = 250
 STEP_BYTES = 1024 * 1024
-"""Operations and text of each changeset, when one is not enough: others write between them."""
+"""Operations, and bytes of text, of each of several changesets: others write between them."""
 
 
 class BatchSizes(NamedTuple):
-    """The most operations of a changeset: of the only one, and of each of several.
+    """The maximum number of operations of a changeset: of a single one, and of each of several.
 
-    One of several has as many as the only one where files need each other in a circle.
+    One of several may have as many as a single one if files need each other in a circle.
     """
 
     only: int = MAX_OPERATIONS
@@ -323,20 +325,20 @@ def batches(
 ) -> list[tuple[Reversion, ...]]:
     """Return the changesets that can be made from the present heads, each valid after those before.
 
-    If all fit into one, it is the only one. Otherwise files return in the given order as far as
-    they need no others to leave first, but files that go come before others. The changesets end
-    early with those of a circle of which some files were deleted: these are to come back next.
+    If all fit into one, it is the only one. Otherwise files that are deleted come first, and the
+    others in the given order, each after the files that have to leave its path. The changesets end
+    after a circle that is broken by deleting some of its files: the next plan brings these back.
     The ``pace`` says which files are tried last, and how many operations a changeset has at most,
     where files don't need each other in a circle.
     """
     if _fit(reversions, min(sizes.only, pace.most)):
         return [tuple(reversions)] if reversions else []
     needs = _needs(reversions)
-    coming = [at for at, each in enumerate(reversions) if each.target is not None]
-    going = [at for at, each in enumerate(reversions) if each.target is None]
+    coming = [at for at, reversion in enumerate(reversions) if reversion.target is not None]
+    going = [at for at, reversion in enumerate(reversions) if reversion.target is None]
     packed = _Packed(min(sizes.step, pace.most))
     ranks = pace.ranks()
-    known = {at: ranks.get(each.head.file_id, -1) for at, each in enumerate(reversions)}
+    known = {at: ranks.get(reversion.head.file_id, -1) for at, reversion in enumerate(reversions)}
     for group in _ranked(_groups([*going, *coming], needs), needs, known):
         members = [reversions[at] for at in group]
         if len(group) == 1 or _fit(members, sizes.only):
@@ -354,7 +356,7 @@ def batches(
 
 
 class _Packed:
-    """Changesets that are filled one after the other, with so many operations at most."""
+    """Changesets of at most ``most`` operations that are filled one after the other."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -393,10 +395,12 @@ def _bytes(reversion: Reversion) -> int:
 
 
 def _needs(reversions: Sequence[Reversion]) -> _Needs:
-    """Return which others have to leave their paths before each gets its own."""
+    """Return for each reversion the others that have to leave their paths before it."""
     leaving: dict[PathKey, int] = {}
     below: dict[PathKey, list[int]] = {}
-    for at, (head, target) in enumerate((each.head, each.target) for each in reversions):
+    for at, (head, target) in enumerate(
+        (reversion.head, reversion.target) for reversion in reversions
+    ):
         if head.state != "live":
             continue
         key = path_key(head.path)
@@ -405,27 +409,27 @@ def _needs(reversions: Sequence[Reversion]) -> _Needs:
             for folder in folders_of(key):
                 below.setdefault(folder, []).append(at)
     needs: dict[int, Sequence[int]] = {}
-    for at, each in enumerate(reversions):
-        if each.target is not None:
-            key = path_key(each.target.path)
-            found = [leaving[folder] for folder in (key, *folders_of(key)) if folder in leaving]
-            found += below.get(key, ())
-            needs[at] = [other for other in found if other != at]
+    for at, reversion in enumerate(reversions):
+        if reversion.target is not None:
+            key = path_key(reversion.target.path)
+            occupants = [leaving[folder] for folder in (key, *folders_of(key)) if folder in leaving]
+            occupants += below.get(key, ())
+            needs[at] = [other for other in occupants if other != at]
     return needs
 
 
 def _groups(numbers: Iterable[int], needs: _Needs) -> list[Group]:
     """Return the strongly connected components, each after those that it needs.
 
-    This is the algorithm of Tarjan, without recursion: chains are as long as there are files. A
-    need that is not one of the ``numbers`` is met.
+    This is the algorithm of Tarjan, without recursion: a chain can have all files. Needs
+    that are not among the ``numbers`` are met.
     """
     open_numbers = dict.fromkeys(numbers)
     index: dict[int, int] = {}
     lowest: dict[int, int] = {}
     stack: list[int] = []
     pending: set[int] = set()
-    found: list[Group] = []
+    groups: list[Group] = []
     for root in open_numbers:
         if root in index:
             continue
@@ -454,20 +458,20 @@ def _groups(numbers: Iterable[int], needs: _Needs) -> list[Group]:
                     while group[-1] != at:
                         group.append(stack.pop())
                     pending.difference_update(group)
-                    found.append(group)
-    return found
+                    groups.append(group)
+    return groups
 
 
 def _ranked(groups: Iterable[Group], needs: _Needs, ranks: Mapping[int, int]) -> list[Group]:
-    """Return groups by the highest rank of their members, and of those that these need."""
-    found: dict[int, int] = {}
+    """Sort groups by the highest rank of their members and of what these need."""
+    rank_of: dict[int, int] = {}
     ordered: list[tuple[int, Group]] = []
     for group in groups:
         needed = (other for at in group for other in needs.get(at, ()))
-        rank = max(*(ranks[at] for at in group), *(found.get(other, -1) for other in needed), -1)
-        found.update(dict.fromkeys(group, rank))
+        rank = max(*(ranks[at] for at in group), *(rank_of.get(other, -1) for other in needed), -1)
+        rank_of.update(dict.fromkeys(group, rank))
         ordered.append((rank, group))
-    return [group for _, group in sorted(ordered, key=lambda each: each[0])]
+    return [group for _, group in sorted(ordered, key=lambda item: item[0])]
 
 
 def _opened(
@@ -475,20 +479,20 @@ def _opened(
 ) -> tuple[list[int], list[Group]]:
     """Return the members of a group to remove, and the smaller groups of the others, in order.
 
-    Those that most others need are removed, one at first and more each time that this was not
-    enough: few are, and a group of any form falls apart in few rounds.
+    The members that most others need are removed: one at first, and twice as many each time that
+    this was not enough. So few are removed, and any group falls apart in few rounds.
     """
     removed: list[int] = []
     groups: list[Group] = [group]
     count = 1
-    while large := [each for each in groups if len(each) > 1 and not fits(each)]:
-        for each in large:
-            needed = dict.fromkeys(each, 0)
-            for at in each:
+    while large := [part for part in groups if len(part) > 1 and not fits(part)]:
+        for part in large:
+            needed = dict.fromkeys(part, 0)
+            for at in part:
                 for other in needs.get(at, ()):
                     if other in needed:
                         needed[other] += 1
-            removed += sorted(each, key=lambda at: -needed[at])[:count]
+            removed += sorted(part, key=lambda at: -needed[at])[:count]
         gone = set(removed)
         groups = _groups([at for at in group if at not in gone], needs)
         count *= 2

@@ -53,23 +53,23 @@ def prunable(
     In this order, no revision uses the content of one removed before it.
     """
     removable = len(oldest) + newer - max(retention.least, 1)
-    found: list[RevisionId] = []
+    pruned: list[RevisionId] = []
     needed = {oldest[-1].content_id} if oldest else set()
     # From the newest, to know which contents the later ones use.
     for index in range(len(oldest) - 2, -1, -1):
-        each, following = oldest[index], oldest[index + 1]
-        bucket = _bucket(each.created_at, now, retention)
+        revision, following = oldest[index], oldest[index + 1]
+        bucket = _bucket(revision.created_at, now, retention)
         if (
-            each.held
+            revision.held
             or index >= removable
-            or ContentId(each.revision_id) in needed
+            or ContentId(revision.revision_id) in needed
             or bucket is None
             or bucket != _bucket(following.created_at, now, retention)
         ):
-            needed.add(each.content_id)
+            needed.add(revision.content_id)
         else:
-            found.append(each.revision_id)
-    return found
+            pruned.append(revision.revision_id)
+    return pruned
 
 
 def _bucket(created_at: int, now: int, retention: Retention) -> tuple[int, int] | None:

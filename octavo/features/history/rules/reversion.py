@@ -7,22 +7,22 @@ from typing import Literal, NamedTuple
 from octavo_rules.content import NoteText
 from octavo_rules.identity import Digest
 
+from octavo.model import refusal
 from octavo.model.files.changeset import ChangeOperation, DeleteFile, RestoreFile, UpdateFile
 from octavo.model.files.revision import Revision
-from octavo.model.refusal import (
-    FileLive,
-    FileMissing,
-    FilePurged,
-    HeadMoved,
-    InvalidGraph,
-    PathConflict,
-)
 
 KeptReason = Literal["changed_since", "path_taken", "purged"]
 """Why a file is left as it is: others have changed it, another file has its path now, or it was
 purged.
 """
-OUTDATED_BY = (FileLive, FileMissing, FilePurged, HeadMoved, PathConflict, InvalidGraph)
+OUTDATED_BY = (
+    refusal.FileLive,
+    refusal.FileMissing,
+    refusal.FilePurged,
+    refusal.HeadMoved,
+    refusal.PathConflict,
+    refusal.InvalidGraph,
+)
 """Refusals of reversions that mean that others changed the files, or took their paths, since their
 heads were read.
 """
@@ -96,9 +96,8 @@ class FileEnds(NamedTuple):
 def is_undone(files: Collection[FileEnds], is_own: Callable[[Revision], bool]) -> bool:
     """Return whether others have undone all that a program changed.
 
-    That is so if each file is as it was before, by a revision of others: `undo` would return none
-    of them. How it came to be so doesn't matter; what the program itself took back is not undone,
-    and neither is what was erased.
+    That is so if revisions of others made each file as it was before: `undo` would return none of
+    them. Files that the program itself took back don't count as undone, nor do purged ones.
     """
     return bool(files) and all(
         not is_own(head) and head.state != "purged" and has_same_state(before, head)
@@ -113,9 +112,9 @@ def undo(
 
     ``history`` are the revisions of the file, oldest first: the one before the first change that is
     to be undone, if there was any, and all from that change on. A file that others have changed
-    since is left as it is. What others did that only went back to a state before or between the
-    undone changes, as an earlier undo does, does not count as a change; to bring back what was
-    undone does.
+    since is left as it is. A revision of others that only went back to a state before or
+    between the undone changes, like an earlier undo, does not count as a change; one that brings
+    back what was undone does.
     """
     first, head = history[0], history[-1]
     base = None if is_undone(first) or first.state != "live" else first
@@ -123,11 +122,11 @@ def undo(
         return KeptFile(head, "purged")
     # The states to which one can go back from each revision.
     past = [_place(base)]
-    for each in history:
-        place = _place(each)
-        if is_undone(each):
+    for revision in history:
+        place = _place(revision)
+        if is_undone(revision):
             past.append(place)
-        elif each is not first:
+        elif revision is not first:
             if place not in past:
                 return KeptFile(head, "changed_since")
             while past[-1] != place:

@@ -57,31 +57,31 @@ def first_hunks(old: str, new: str, most: int, *, context: int = 3) -> ShownHunk
 
     A change that is cut shows as many removed as added lines, as far as there are.
     """
-    found: list[ChangedHunk] = []
+    hunks: list[ChangedHunk] = []
     for hunk in _hunks(old, new, context):
         if not most:
-            return ShownHunks(found, cut=True)
-        found.append(hunk._replace(lines=_first_lines(hunk.lines, most)))
+            return ShownHunks(hunks, cut=True)
+        hunks.append(hunk._replace(lines=_first_lines(hunk.lines, most)))
         if len(hunk.lines) > most:
-            return ShownHunks(found, cut=True)
+            return ShownHunks(hunks, cut=True)
         most -= len(hunk.lines)
-    return ShownHunks(found, cut=False)
+    return ShownHunks(hunks, cut=False)
 
 
 def _first_lines(lines: tuple[ChangedLine, ...], most: int) -> tuple[ChangedLine, ...]:
-    """Return the first ``most`` lines of a hunk, of a change both sides."""
-    found: list[ChangedLine] = []
+    """Return the first ``most`` lines of a hunk, with both sides of a change."""
+    first: list[ChangedLine] = []
     for is_context, group in groupby(lines, key=lambda line: line.kind == "context"):
-        run, left = [*group], most - len(found)
+        run, left = [*group], most - len(first)
         if is_context or len(run) <= left:
-            found += run[:left]
+            first += run[:left]
             continue
         removed = [line for line in run if line.kind == "removed"]
         added = [line for line in run if line.kind == "added"]
         half = max(left // 2, left - len(added))
-        found += removed[:half]
-        found += added[: most - len(found)]
-    return tuple(found)
+        first += removed[:half]
+        first += added[: most - len(first)]
+    return tuple(first)
 
 
 def unified(old: str, new: str, *, context: int = 3) -> list[ChangedHunk]:
@@ -99,11 +99,11 @@ def unified(old: str, new: str, *, context: int = 3) -> list[ChangedHunk]:
 
 def _hunks(old: str, new: str, context: int) -> Iterator[ChangedHunk]:
     groups: list[list[DiffRange]] = []
-    for each in diff_ranges(old, new, _lines_apart(old, new), ("line",)):
-        if groups and old.count("\n", groups[-1][-1].old_end, each.old_start) <= 2 * context:
-            groups[-1].append(each)
+    for change in diff_ranges(old, new, _lines_apart(old, new), ("line",)):
+        if groups and old.count("\n", groups[-1][-1].old_end, change.old_start) <= 2 * context:
+            groups[-1].append(change)
         else:
-            groups.append([each])
+            groups.append([change])
     old_done = new_done = old_before = new_before = 0
     for group in groups:
         lines, within = _shown(old, new, group, context)
@@ -119,15 +119,15 @@ def _hunks(old: str, new: str, context: int) -> Iterator[ChangedHunk]:
 def ended_alike(lines: Sequence[ChangedLine]) -> list[ChangedLine]:
     """Return the lines of a hunk; one that only gained or lost its line feed is unchanged.
 
-    It keeps the line feed that it has in one of the texts. Forms end a text as it was typed,
-    devices mostly with a line feed: whoever adds a line would see the one before as removed and
-    added again.
+    It keeps the line feed that it has in one of the texts. Forms send a text as it was typed,
+    devices mostly end it with a line feed: otherwise the line before an added one would be shown
+    as removed and added again.
     """
-    found: list[ChangedLine] = []
+    shown: list[ChangedLine] = []
     for is_context, group in groupby(lines, key=lambda line: line.kind == "context"):
         run = list(group)
-        found += run if is_context else _ended_alike(run)
-    return found
+        shown += run if is_context else _ended_alike(run)
+    return shown
 
 
 def _ended_alike(run: Sequence[ChangedLine]) -> list[ChangedLine]:
@@ -173,20 +173,20 @@ def words(old: str, new: str) -> list[ChangedPiece]:
     """Return both texts as one sequence of common, removed and added pieces.
 
     The equal and added pieces make up ``new``, the equal and removed ones ``old``. Pieces end
-    between words, runs of spaces, line ends, escapes as ``%20`` or ``&amp;``, and single signs;
+    between words, runs of spaces, line ends, escapes like ``%20`` or ``&amp;``, and single signs;
     each letter of Chinese, Japanese and Korean is a word. Neighbours differ in kind, and removals
     precede the additions that replace them. Texts that exceed the comparison budget
     (`octavo_rules.difference`) are split between lines only, or at the first and last difference.
     """
     pieces: list[ChangedPiece] = []
     done = 0
-    for each in _readable(old, diff_ranges(old, new, _lines_apart(old, new), ("line", "word"))):
+    for change in _readable(old, diff_ranges(old, new, _lines_apart(old, new), ("line", "word"))):
         pieces += (
-            ChangedPiece("equal", old[done : each.old_start]),
-            ChangedPiece("removed", old[each.old_start : each.old_end]),
-            ChangedPiece("added", new[each.new_start : each.new_end]),
+            ChangedPiece("equal", old[done : change.old_start]),
+            ChangedPiece("removed", old[change.old_start : change.old_end]),
+            ChangedPiece("added", new[change.new_start : change.new_end]),
         )
-        done = each.old_end
+        done = change.old_end
     pieces.append(ChangedPiece("equal", old[done:]))
     return [piece for piece in pieces if piece.text]
 
@@ -217,11 +217,15 @@ def _shown(
         end = old.find("\n", end) + 1 or len(old)
     lines: list[ChangedLine] = []
     done = start
-    for each in group:
-        lines += (ChangedLine("context", text) for text in lines_of(old[done : each.old_start]))
-        lines += (ChangedLine("removed", text) for text in _cut(old[each.old_start : each.old_end]))
-        lines += (ChangedLine("added", text) for text in _cut(new[each.new_start : each.new_end]))
-        done = each.old_end
+    for change in group:
+        lines += (ChangedLine("context", text) for text in lines_of(old[done : change.old_start]))
+        lines += (
+            ChangedLine("removed", text) for text in _cut(old[change.old_start : change.old_end])
+        )
+        lines += (
+            ChangedLine("added", text) for text in _cut(new[change.new_start : change.new_end])
+        )
+        done = change.old_end
     lines += (ChangedLine("context", text) for text in lines_of(old[done:end]))
     new_start = group[0].new_start - (group[0].old_start - start)
     return lines, DiffRange(start, end, new_start, group[-1].new_end + end - done)
@@ -254,17 +258,17 @@ def _escaped(character: str) -> str:
     return f"\\{ord(character):03o}" if character < " " or character == "\x7f" else character
 
 
-def _readable(old: str, found: list[DiffRange]) -> Iterator[DiffRange]:
+def _readable(old: str, changes: list[DiffRange]) -> Iterator[DiffRange]:
     """Merge changes with only spaces between them."""
     joined: DiffRange | None = None
-    for each in found:
+    for change in changes:
         if joined is None:
-            joined = each
-        elif _is_gap(old[joined.old_end : each.old_start]):
-            joined = DiffRange(joined.old_start, each.old_end, joined.new_start, each.new_end)
+            joined = change
+        elif _is_gap(old[joined.old_end : change.old_start]):
+            joined = DiffRange(joined.old_start, change.old_end, joined.new_start, change.new_end)
         else:
             yield joined
-            joined = each
+            joined = change
     if joined is not None:
         yield joined
 

@@ -18,7 +18,7 @@ from octavo.store.transaction import Row, Script, Transaction
 
 MAX_ROWS = 500
 MAX_BYTES = 2 * 1024 * 1024
-"""Of text that is deleted in one step, except for a single longer one."""
+"""Bytes of text that are deleted in one step, except for a single longer text."""
 _FILES = 200
 _LOOKED_AT = 2000
 
@@ -69,9 +69,8 @@ _NEWER = from_both(
     "SELECT COUNT(*) FROM {source}"
     " WHERE files.workspace = $1 AND files.pk = $2 AND {table}.position > $3"
 )
-# The contents that later revisions have from earlier ones, and the one whose words are indexed:
-# they are computed from it again to remove them, and without it they would stay in the index for
-# good.
+# The contents that later revisions share with earlier ones, and those whose words are indexed: to
+# remove the words, they are computed from the content again.
 _NEEDED = f"""
     {
     from_both(
@@ -111,8 +110,8 @@ def prune_file(
 ) -> Script[Position | None]:
     """Delete revisions of a file after a position that need not be kept.
 
-    The texts of these are no longer in the document of the file then, nor in what is stored beside
-    it: ``merge`` merges updates that may have some. Their marks are remembered.
+    Their texts are also removed from the document of the file, and from what is stored beside it:
+    ``merge`` merges updates that may contain some. Their marks are remembered.
 
     Returns the position to continue after, None after the last one. A revision that a receipt
     refers to stays until the receipt expires; a content whose words are indexed stays until those
@@ -133,11 +132,11 @@ def prune_file(
             for row in rows
         ]
         spare = prunable(aged, newer, now, retention)
-        found = {row[1]: row for row in rows}
-        weighed = [(index, found[each][4]) for index, each in enumerate(spare)]
+        row_of = {row[1]: row for row in rows}
+        weighed = [(index, row_of[revision_id][4]) for index, revision_id in enumerate(spare)]
         end = page_end(weighed, MAX_ROWS, MAX_BYTES)
         taken = spare if end is None else spare[: end + 1]
-        await _delete(transaction, file, [found[each] for each in taken], merge, now)
+        await _delete(transaction, file, [row_of[revision_id] for revision_id in taken], merge, now)
         if end is not None:
             return after
         # The last one is judged together with those that follow it.
@@ -156,11 +155,11 @@ async def _delete(
         _DELETE,
         [(file.workspace, row[0], file.file) for row in rows],
     )
-    # The revision that brought a content is stored as long as another needs it.
+    # The first revision with a content is kept as long as others need it: delete both together.
     brought = [row for row in rows if row[1] == row[2]]
     await delete_contents(transaction, [row[5] for row in brought])
-    # A document that has not followed newer texts would keep this one.
+    # A document that is behind the newest text may still contain these texts.
     if brought:
         await delete_document_of(transaction, *file, {row[1] for row in brought})
-        # A text can be in the document, and its deletion beside it.
+        # A text can be in the document, and its deletion in an update beside it.
         await merge_updates(transaction, *file, merge)

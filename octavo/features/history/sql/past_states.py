@@ -1,4 +1,4 @@
-"""Read what changed in a workspace after a position, and the states before."""
+"""Read the files of a workspace that changed after a position, and their states before."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from octavo.store.queries.revision_rows import COLUMNS, WORKSPACE, columns_of, r
 from octavo.store.transaction import Script, Transaction
 
 _POSITION = "SELECT position FROM workspaces WHERE id = $1::uuid"
-# Both begin with the newest changeset, and end with the first one that is early enough.
+# Each scan begins with the newest changeset, and ends with the first one that is early enough.
 _LAST_UNTIL = tuple(
     f"SELECT position FROM {table} WHERE workspace = {WORKSPACE} AND changed_at <= $2"
     " ORDER BY position DESC LIMIT 1"
@@ -45,7 +45,7 @@ class PastPosition(NamedTuple):
     Attributes:
         position: the position.
         present: the position of the newest changeset.
-        changed_at: when the first changeset after it was made that is stored, in ms; None without.
+        changed_at: the time of the first stored changeset after it, in ms; None without one.
     """
 
     position: Position
@@ -64,15 +64,15 @@ def position_at(workspace_id: WorkspaceId, moment: int) -> Script[PastPosition |
     """Return the position of a workspace at a moment (ms); None without the workspace."""
 
     async def read_position(transaction: Transaction) -> PastPosition | None:
-        found = [await transaction.fetch_one(sql, workspace_id, moment) for sql in _LAST_UNTIL]
-        position = max((row[0] for row in found if row is not None), default=0)
+        newest = [await transaction.fetch_one(sql, workspace_id, moment) for sql in _LAST_UNTIL]
+        position = max((row[0] for row in newest if row is not None), default=0)
         return await _past_position(transaction, workspace_id, Position(position))
 
     return read_position
 
 
 def past_position(workspace_id: WorkspaceId, position: Position) -> Script[PastPosition | None]:
-    """Return what follows a position; None without the workspace."""
+    """Return a position with what follows it; None without the workspace."""
 
     async def read_position(transaction: Transaction) -> PastPosition | None:
         return await _past_position(transaction, workspace_id, position)
@@ -86,8 +86,8 @@ async def _past_position(
     present = await transaction.fetch_one(_POSITION, workspace_id)
     if present is None:
         return None
-    found = [await transaction.fetch_one(sql, workspace_id, position) for sql in _FIRST_AFTER]
-    first = min((tuple(row) for row in found if row is not None), default=None)
+    following = [await transaction.fetch_one(sql, workspace_id, position) for sql in _FIRST_AFTER]
+    first = min((tuple(row) for row in following if row is not None), default=None)
     return PastPosition(position, Position(present[0]), None if first is None else first[1])
 
 
@@ -97,7 +97,9 @@ def states_since(workspace_id: WorkspaceId, position: Position) -> Script[States
     async def read_states(transaction: Transaction) -> StatesSince:
         heads = revisions_of_rows(await transaction.fetch_all(_HEADS, workspace_id, position))
         rows = await transaction.fetch_all(_PAST, workspace_id, position)
-        past: dict[FileId, Revision] = {each.file_id: each for each in revisions_of_rows(rows)}
+        past: dict[FileId, Revision] = {
+            revision.file_id: revision for revision in revisions_of_rows(rows)
+        }
         paths = await transaction.fetch_all(_OTHERS, workspace_id, position)
         return StatesSince(
             [DivergedFile(head, past.get(head.file_id)) for head in heads],

@@ -30,7 +30,7 @@ MAX_ENDS = 1000
 TOO_MANY = "Too many files were changed since: undo the latest changes first, by a later time."
 
 _PROGRAMS = "(SELECT pk FROM oauth_programs WHERE client = $2)"
-# The number of a file in one table is the column of another name in the other.
+# The number of a file is `pk` in the one table, and `file` in the other.
 _FIRST = f"""
     SELECT file, MIN(first) AS first FROM (
         SELECT pk AS file, position AS first FROM files
@@ -108,12 +108,12 @@ def histories_of(workspace_id: WorkspaceId, changes: ChangesOfProgram) -> Script
 
     async def read_histories(transaction: Transaction) -> ChangedHistories:
         numbers = await _numbers(transaction, changes.client_id)
-        found = await transaction.fetch_all(_FIRST, workspace_id, *changes, MAX_FILES + 1)
-        if len(found) > MAX_FILES:
+        first_changes = await transaction.fetch_all(_FIRST, workspace_id, *changes, MAX_FILES + 1)
+        if len(first_changes) > MAX_FILES:
             raise TooManyFiles(TOO_MANY)
         histories: dict[FileId, list[Revision]] = {}
         left = MAX_REVISIONS
-        for number, first in found:
+        for number, first in first_changes:
             history = await _history(transaction, workspace_id, number, Position(first), left)
             left -= len(history)
             if left < 0:
@@ -127,26 +127,26 @@ def histories_of(workspace_id: WorkspaceId, changes: ChangesOfProgram) -> Script
 def programs_undone(
     workspace_id: WorkspaceId, programs: Sequence[ProgramOfAccount]
 ) -> Script[frozenset[ProgramOfAccount]]:
-    """Return those of the programs of which all changes that are still stored are undone.
+    """Return the programs whose stored changes are all undone.
 
-    It is not found out for those that come after `MAX_ENDS` files.
+    Those that come after `MAX_ENDS` files are not examined.
     """
 
     async def read_undone(transaction: Transaction) -> frozenset[ProgramOfAccount]:
-        found: list[ProgramOfAccount] = []
+        undone: list[ProgramOfAccount] = []
         left = MAX_ENDS
-        for each in programs:
-            if await transaction.fetch_one(_HAS_HEADS, workspace_id, *each) is not None:
-                # Something is left of what it changed: most programs are here.
+        for program in programs:
+            if await transaction.fetch_one(_HAS_HEADS, workspace_id, *program) is not None:
+                # Something that it changed is still a head, as for most programs.
                 continue
-            ends = await _ends(transaction, workspace_id, each, left)
+            ends = await _ends(transaction, workspace_id, program, left)
             left -= len(ends)
             if left < 0:
                 break
-            numbers = await _numbers(transaction, each.client_id)
-            if is_undone(ends, partial(ChangesOfProgram(*each, 0).includes, numbers=numbers)):
-                found.append(each)
-        return frozenset(found)
+            numbers = await _numbers(transaction, program.client_id)
+            if is_undone(ends, partial(ChangesOfProgram(*program, 0).includes, numbers=numbers)):
+                undone.append(program)
+        return frozenset(undone)
 
     return read_undone
 

@@ -82,12 +82,12 @@ class StoredRestoration(NamedTuple):
         steps: the number of its changesets.
         last_position: that of the last one; ``start_position`` before the first.
         total: the number of files to return, when it began.
-        done: how many of them are in their states.
+        done: how many of them have returned.
         skipped_count: how many files were left; 0 until it is done.
         skipped_files: the first of them.
         failure: why it was stopped, as a code and an explanation; None otherwise.
         started_at: in ms; so is ``updated_at``, the time of the last step.
-        continued_by: who had it go on last after it failed; None before.
+        continued_by: who last continued it after a failure; None before.
     """
 
     key: RestorationKey
@@ -108,7 +108,7 @@ class StoredRestoration(NamedTuple):
 
     @property
     def author(self) -> AccountId:
-        """Whose the next changeset is, and whose permission it needs."""
+        """The author of the next changeset, which needs their permission."""
         return self.account_id if self.continued_by is None else self.continued_by
 
 
@@ -123,8 +123,8 @@ def begin(
     """Record a restoration that begins at a time (ms); return False if there is one of its id."""
 
     async def insert(transaction: Transaction) -> bool:
-        given = (*key, account_id, *asked, start_position, total, now)
-        return await transaction.execute(_INSERT, *given) > 0
+        values = (*key, account_id, *asked, start_position, total, now)
+        return await transaction.execute(_INSERT, *values) > 0
 
     return insert
 
@@ -186,7 +186,7 @@ def record_step(
 def finish(key: RestorationKey, done: int, left: Sequence[LeftFile], now: int) -> Script[None]:
     """Record the end of a restoration at a time (ms)."""
     named = json.dumps(
-        [[each.head.file_id, each.head.path, each.reason] for each in left[:MAX_LEFT]]
+        [[file.head.file_id, file.head.path, file.reason] for file in left[:MAX_LEFT]]
     )
 
     async def update(transaction: Transaction) -> None:
@@ -219,7 +219,7 @@ def fail(key: RestorationKey, code: str, detail: str, now: int) -> Script[None]:
 
 
 def resume(key: RestorationKey, account_id: AccountId, now: int) -> Script[None]:
-    """Let a restoration go on that has failed, by an account."""
+    """Continue a failed restoration for an account."""
 
     async def update(transaction: Transaction) -> None:
         await transaction.execute(
@@ -265,12 +265,9 @@ def _stored(key: RestorationKey, row: Row) -> StoredRestoration:
         total=row[9],
         done=row[10],
         skipped_count=row[11],
-        skipped_files=tuple(NamedFile(FileId(each[0]), each[1], each[2]) for each in skipped),
+        skipped_files=tuple(NamedFile(FileId(file[0]), file[1], file[2]) for file in skipped),
         failure=None if failure is None else (failure[0], failure[1]),
         started_at=row[13],
         updated_at=row[14],
         continued_by=None if row[15] is None else AccountId(row[15]),
     )
-
-
-# Both begin with the newest changeset, and end with the first one that is early enough.
