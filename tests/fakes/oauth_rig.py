@@ -57,7 +57,6 @@ class OAuthRig:
             new_entropy=sources.new_entropy,
         )
         self.authorization = Authorization(
-            identity.store,
             self.clients,
             self.issuer,
             identity.attempts,

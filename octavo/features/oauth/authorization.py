@@ -11,17 +11,7 @@ from octavo.access.attempts import GRANTS, Attempts
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.features.oauth.clients import Clients
-from octavo.features.oauth.rules.authorization_request import (
-    CODE_SECONDS,
-    AuthorizationRequest,
-    Grant,
-    TokenKind,
-    check_resource,
-    ends_at,
-    proves,
-    read_request,
-    response_address,
-)
+from octavo.features.oauth.rules import authorization_request
 from octavo.features.oauth.rules.client import is_document_address
 from octavo.features.oauth.rules.refusal import InvalidGrant, InvalidOAuthRequest, InvalidScope
 from octavo.features.oauth.sql import oauth_clients, oauth_grants
@@ -72,7 +62,6 @@ class Authorization:
     """Reads the requests of programs, and grants what people allow them.
 
     Args:
-        store: the store of grants.
         clients: finds programs.
         issuer: this server.
         attempts: counts the grants of each account, on the route `GRANTS`.
@@ -82,7 +71,6 @@ class Authorization:
         new_entropy: returns entropy for a code.
     """
 
-    _store: Store
     _clients: Clients
     _issuer: Issuer
     _attempts: Attempts
@@ -91,16 +79,18 @@ class Authorization:
     _new_id: NewId
     _new_entropy: NewEntropy
 
-    async def read(self, parameters: Mapping[str, str]) -> AuthorizationRequest:
+    async def read(
+        self, parameters: Mapping[str, str]
+    ) -> authorization_request.AuthorizationRequest:
         """Return the valid request with these parameters.
 
-        Raises `OAuthRefusal`, of which the program does not learn, and `StoreUnavailable`.
+        Raises `StoreUnavailable`, and `OAuthRefusal`, of which the program is not told.
         """
         client_id = parameters.get("client_id")
         if not client_id:
             raise InvalidOAuthRequest("The request names no client_id.")
         client = await self._clients.find(client_id)
-        return read_request(
+        return authorization_request.read_request(
             client,
             parameters,
             resource=self._issuer.resource,
@@ -130,9 +120,9 @@ class Authorization:
 
         The access never exceeds what the program asked for. ``days`` is how long the grant lasts,
         None until it is revoked; ``client`` is the network address of the caller. ``shown`` is the
-        fingerprint of the request that the person has seen: another one is refused. Raises as
-        `read`, and `TooManyAttempts` and `AccountGone`. If cancelled, a grant may exist that nobody
-        has a code for; it ends with the code.
+        fingerprint of the request that the person has seen: another one is refused. Raises the
+        errors of `read`, `TooManyAttempts` and `AccountGone`. If cancelled, a grant may exist whose
+        code nobody has; it ends with the code.
         """
         request = await self.read(parameters)
         if shown is not None and shown != request.fingerprint:
@@ -140,7 +130,7 @@ class Authorization:
         self._attempts.admit_account(GRANTS, account_id)
         now = milliseconds(self._now())
         allowed = replace(limits, scopes=(limits.scopes & request.scopes) | {READ})
-        grant = Grant(
+        grant = authorization_request.Grant(
             GrantId(self._new_id()),
             account_id,
             request.client.client_id,
@@ -154,7 +144,7 @@ class Authorization:
             digest_of(token.encode()),
             request.redirect_uri if request.given_redirect_uri else None,
             request.challenge,
-            now + CODE_SECONDS * 1000,
+            now + authorization_request.CODE_SECONDS * 1000,
         )
 
         async def grant_access(transaction: Transaction) -> tuple[GrantId, ...]:
@@ -172,9 +162,9 @@ class Authorization:
         )
 
         def entries(ended: tuple[GrantId, ...]) -> list[AuditEntry]:
-            return [created, *(self._displaced(account_id, each) for each in ended)]
+            return [created, *(self._displaced(account_id, grant_id) for grant_id in ended)]
 
-        # Another grant may end.
+        # An older grant may end.
         await self._audit.write(grant_access, entries, access_of=account_id)
         return self._response(request, {"code": token})
 
@@ -186,8 +176,10 @@ class Authorization:
             detail={"account": account_id, "reason": "too_many"},
         )
 
-    def _response(self, request: AuthorizationRequest, parameters: Mapping[str, str]) -> str:
-        return response_address(
+    def _response(
+        self, request: authorization_request.AuthorizationRequest, parameters: Mapping[str, str]
+    ) -> str:
+        return authorization_request.response_address(
             request.redirect_uri, parameters, state=request.state, issuer=self._issuer.url
         )
 
@@ -247,24 +239,24 @@ class Tokens:
         network address of the caller. Raises `OAuthRefusal` and `StoreUnavailable`. If cancelled,
         the code may have been used.
         """
-        check_resource(resource, self._issuer.resource)
+        authorization_request.check_resource(resource, self._issuer.resource)
         digest = digest_of(code.encode())
-        found = await self._store.read(oauth_grants.code_of(digest))
-        if found is None or found.grant.client_id != client_id:
+        stored = await self._store.read(oauth_grants.code_of(digest))
+        if stored is None or stored.grant.client_id != client_id:
             raise InvalidGrant(_UNUSABLE)
-        if found.used:
-            await self._end(found.grant, "code_reused", client)
+        if stored.used:
+            await self._end(stored.grant, "code_reused", client)
             raise InvalidGrant(_UNUSABLE)
-        if found.redirect_uri != redirect_uri and found.redirect_uri is not None:
+        if stored.redirect_uri != redirect_uri and stored.redirect_uri is not None:
             raise InvalidGrant("The redirect_uri is not that of the request.")
-        if not proves(verifier, found.challenge):
+        if not authorization_request.proves(verifier, stored.challenge):
             raise InvalidGrant("The code_verifier does not match its challenge.")
-        issued, new = self._issue(found.grant, found.grant.limits.scopes)
+        issued, new = self._issue(stored.grant, stored.grant.limits.scopes)
         now = milliseconds(self._now())
-        if found.expires_at <= now:
+        if stored.expires_at <= now:
             raise InvalidGrant(_UNUSABLE)
         if not await self._store.write(oauth_grants.exchange(digest, new, now)):
-            await self._end(found.grant, "code_reused", client)
+            await self._end(stored.grant, "code_reused", client)
             raise InvalidGrant(_UNUSABLE)
         return issued
 
@@ -279,25 +271,25 @@ class Tokens:
     ) -> IssuedTokens:
         """Return new tokens for a refresh token, which can't be used again.
 
-        A token that is used again was stolen, from the program or from the thief: its grant ends
-        with all tokens (RFC 9700 section 4.14.2). ``scope`` may ask for less. Raises and is
-        cancelled as `exchange`.
+        A token that is used twice was stolen: its grant ends with all tokens (RFC 9700 section
+        4.14.2). ``scope`` may ask for less. Raises the same errors as `exchange`, and is cancelled
+        like it.
         """
-        check_resource(resource, self._issuer.resource)
+        authorization_request.check_resource(resource, self._issuer.resource)
         digest = digest_of(token.encode())
-        found = await self._store.read(oauth_grants.token_of(digest, "refresh"))
-        if found is None or found.grant.client_id != client_id:
+        stored = await self._store.read(oauth_grants.token_of(digest, "refresh"))
+        if stored is None or stored.grant.client_id != client_id:
             raise InvalidGrant(_UNUSABLE)
-        if found.used:
-            await self._end(found.grant, "refresh_token_reused", client)
+        if stored.used:
+            await self._end(stored.grant, "refresh_token_reused", client)
             raise InvalidGrant(_UNUSABLE)
         now = milliseconds(self._now())
-        if found.expires_at <= now or not found.account.open:
+        if stored.expires_at <= now or not stored.account.open:
             raise InvalidGrant(_UNUSABLE)
-        scopes = _narrowed(scope, found.grant.limits.scopes & self._issuer.scopes)
-        issued, new = self._issue(found.grant, scopes)
+        scopes = _narrowed(scope, stored.grant.limits.scopes & self._issuer.scopes)
+        issued, new = self._issue(stored.grant, scopes)
         if not await self._store.write(oauth_grants.rotate(digest, new, now)):
-            await self._end(found.grant, "refresh_token_reused", client)
+            await self._end(stored.grant, "refresh_token_reused", client)
             raise InvalidGrant(_UNUSABLE)
         return issued
 
@@ -308,17 +300,19 @@ class Tokens:
         cancelled, it may have ended.
         """
         digest = digest_of(token.encode())
-        kind: TokenKind = "access" if is_access_token(token.encode()) else "refresh"
-        found = await self._store.read(oauth_grants.token_of(digest, kind))
-        if found is None or found.grant.client_id != client_id:
+        kind: authorization_request.TokenKind = (
+            "access" if is_access_token(token.encode()) else "refresh"
+        )
+        stored = await self._store.read(oauth_grants.token_of(digest, kind))
+        if stored is None or stored.grant.client_id != client_id:
             return
         if kind == "refresh":
-            await self._end(found.grant, "program", client)
+            await self._end(stored.grant, "program", client)
             return
         script = oauth_grants.revoke_access(digest)
-        await self._audit.write(script, lambda _: (), access_of=found.grant.account_id)
+        await self._audit.write(script, lambda _: (), access_of=stored.grant.account_id)
 
-    async def list(self, account_id: AccountId) -> list[Grant]:
+    async def list(self, account_id: AccountId) -> list[authorization_request.Grant]:
         """Return the grants of an account that have not ended. Raises `StoreUnavailable`."""
         return await self._store.read(oauth_grants.list_of(account_id, milliseconds(self._now())))
 
@@ -329,7 +323,9 @@ class Tokens:
         """
         return await self._revoke(account_id, grant_id, account_id, "person", client)
 
-    async def _end(self, grant: Grant, reason: str, client: str | None) -> None:
+    async def _end(
+        self, grant: authorization_request.Grant, reason: str, client: str | None
+    ) -> None:
         await self._revoke(grant.account_id, grant.grant_id, None, reason, client)
 
     async def _revoke(
@@ -351,29 +347,29 @@ class Tokens:
         return await self._audit.write(script, entry, access_of=account_id)
 
     def _issue(
-        self, grant: Grant, scopes: frozenset[Scope]
+        self, grant: authorization_request.Grant, scopes: frozenset[Scope]
     ) -> tuple[IssuedTokens, tuple[NewToken, ...]]:
         access, refresh = access_token(self._new_entropy()), refresh_token(self._new_entropy())
         now = milliseconds(self._now())
-        access_ends = ends_at(now, self._access_seconds, grant)
+        access_ends = authorization_request.ends_at(now, self._access_seconds, grant)
         new = (
             NewToken(digest_of(access.encode()), "access", scopes, access_ends),
             NewToken(
                 digest_of(refresh.encode()),
                 "refresh",
                 scopes,
-                ends_at(now, self._refresh_seconds, grant),
+                authorization_request.ends_at(now, self._refresh_seconds, grant),
             ),
         )
         seconds = max(0, (access_ends - now) // 1000)
         return IssuedTokens(access, refresh, seconds, scopes), new
 
 
-def _narrowed(given: str | None, allowed: frozenset[Scope]) -> frozenset[Scope]:
-    if not given or not given.split():
+def _narrowed(requested: str | None, allowed: frozenset[Scope]) -> frozenset[Scope]:
+    if not requested or not requested.split():
         return allowed
     try:
-        scopes = parse_scopes(given.split())
+        scopes = parse_scopes(requested.split())
     except ValueError as error:
         raise InvalidScope(f"{error}.") from None
     if not scopes <= allowed:

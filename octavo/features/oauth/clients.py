@@ -28,10 +28,10 @@ from octavo.store import Store
 
 KEPT_SECONDS = 3_600.0
 FAILED_SECONDS = 60.0
-"""Seconds for which an address that failed is not asked again."""
+"""Seconds for which an address that failed is not requested again."""
 MAX_KEPT = 1_000
 AT_ONCE = 4
-"""Requests at the same time."""
+"""Maximum number of concurrent requests."""
 
 Fetch = Callable[[str], Awaitable[bytes]]
 """Returns the JSON document at an https address. Raises `OAuthRefusal`."""
@@ -58,10 +58,10 @@ class ClientDocuments:
         if kept is None or kept[1] <= trio.current_time():
             async with self._limiter:
                 kept = self._keep(client_id, await self._ask(client_id))
-        found = kept[0]
-        if isinstance(found, OAuthRefusal):
-            raise type(found)(found.detail)
-        return found
+        outcome = kept[0]
+        if isinstance(outcome, OAuthRefusal):
+            raise type(outcome)(outcome.detail)
+        return outcome
 
     async def _ask(self, client_id: ClientId) -> OAuthClient | OAuthRefusal:
         try:
@@ -71,10 +71,10 @@ class ClientDocuments:
             return refusal
 
     def _keep(
-        self, client_id: str, found: OAuthClient | OAuthRefusal
+        self, client_id: str, outcome: OAuthClient | OAuthRefusal
     ) -> tuple[OAuthClient | OAuthRefusal, float]:
-        seconds = FAILED_SECONDS if isinstance(found, OAuthRefusal) else KEPT_SECONDS
-        kept = self._kept[client_id] = (found, trio.current_time() + seconds)
+        seconds = FAILED_SECONDS if isinstance(outcome, OAuthRefusal) else KEPT_SECONDS
+        kept = self._kept[client_id] = (outcome, trio.current_time() + seconds)
         self._kept.move_to_end(client_id)
         if len(self._kept) > MAX_KEPT:
             self._kept.popitem(last=False)
@@ -83,12 +83,12 @@ class ClientDocuments:
 
 def _document(data: bytes) -> Mapping[str, object]:
     try:
-        found: object = json.loads(data)
+        document: object = json.loads(data)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        document = None
+    if not isinstance(document, dict):
         raise InvalidClientMetadata("The metadata document is not a JSON object.")
-    return cast("Mapping[str, object]", found)
+    return cast("Mapping[str, object]", document)
 
 
 _UNKNOWN = (
@@ -162,12 +162,12 @@ class Clients:
         Raises `OAuthRefusal` and `StoreUnavailable`.
         """
         digest = digest_of(management_token.encode())
-        found = None
+        client = None
         if _is_uuid(client_id):
-            found = await self._store.read(oauth_clients.managed_by(client_id, digest))
-        if found is None:
+            client = await self._store.read(oauth_clients.managed_by(client_id, digest))
+        if client is None:
             raise InvalidClient("This token does not manage this registration.")
-        return found
+        return client
 
     async def change(
         self, client_id: ClientId, management_token: str, document: Mapping[str, object]
@@ -227,32 +227,32 @@ class Clients:
         """
         if is_document_address(client_id):
             return await self._documents.client(ClientId(client_id))
-        found = await self._registered(client_id)
-        if found is None:
+        client = await self._registered(client_id)
+        if client is None:
             raise InvalidClient(_UNKNOWN)
-        return found
+        return client
 
     async def authenticate(self, client_id: str, secret: str | None) -> ClientId:
         """Return the id of the program that sent its ``secret``, or has none.
 
-        Whoever has a metadata document proves itself by PKCE alone, so that nothing is fetched
+        A program with a metadata document proves itself by PKCE alone, so that nothing is fetched
         here. Raises `OAuthRefusal` and `StoreUnavailable`.
         """
         if is_document_address(client_id):
             if secret:
                 raise InvalidClient("This program has no secret.")
             return ClientId(client_id)
-        found = await self._registered(client_id)
-        if found is None:
+        client = await self._registered(client_id)
+        if client is None:
             raise InvalidClient(_UNKNOWN)
-        if found.secret_digest is None:
+        if client.secret_digest is None:
             if secret:
                 raise InvalidClient("This program has no secret.")
         elif secret is None or not hmac.compare_digest(
-            digest_of(secret.encode()), found.secret_digest
+            digest_of(secret.encode()), client.secret_digest
         ):
             raise InvalidClient("The secret of the program is wrong or missing.")
-        return found.client_id
+        return client.client_id
 
     async def _registered(self, client_id: str) -> OAuthClient | None:
         if not _is_uuid(client_id):
@@ -265,6 +265,6 @@ class Clients:
 
 def _is_uuid(text: str) -> bool:
     digits = text.split("-")
-    return [len(each) for each in digits] == [8, 4, 4, 4, 12] and set(text) <= set(
+    return [len(part) for part in digits] == [8, 4, 4, 4, 12] and set(text) <= set(
         "0123456789abcdef-"
     )

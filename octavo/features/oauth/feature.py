@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from octavo.http.pages.page_registry import PageRegistry
 
 OFF = "The MCP endpoint is off: the setting mcp enables it."
-"""What the paths of the endpoint and its authorization server answer where it is off."""
+"""The answer at the paths of the endpoint and of its authorization server where it is off."""
 
 UNUSED_CLIENT_DAYS = 1
-"""Days that a registered client is kept that nobody has allowed anything."""
+"""Days that a registered client is kept while nobody has allowed it anything."""
 
 ENDED_CLIENT_DAYS = 30
 """Days that a client is kept, with its registration, after its last access has ended."""
@@ -99,7 +99,6 @@ def _authorization_server(
         new_entropy=new_entropy,
     )
     authorization = Authorization(
-        store,
         clients,
         issuer,
         kernel.attempts,

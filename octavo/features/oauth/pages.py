@@ -46,20 +46,20 @@ def add_connection_pages(site: PageRegistry) -> None:
 
     @site.form(AUTHORIZE, once=True)
     async def decide(visitor: Visitor) -> Response:
-        given = visitor.given
-        days = given.get("days", _USUAL_DAYS)
+        fields = visitor.given
+        days = fields.get("days", _USUAL_DAYS)
         if days not in DAYS:
             days = _USUAL_DAYS
         body: dict[str, object] = {
             "parameters": _parameters(visitor),
-            "allow": given.get("decision") == "allow",
-            "scopes": ["notes:read", *(["notes:write"] if "write" in given else [])],
+            "allow": fields.get("decision") == "allow",
+            "scopes": ["notes:read", *(["notes:write"] if "write" in fields else [])],
             "days": int(days) if days else None,
             "workspaceIds": None,
-            "fingerprint": given.get("fingerprint", ""),
+            "fingerprint": fields.get("fingerprint", ""),
         }
-        chosen = [each.removeprefix(_CHOSEN) for each in given if each.startswith(_CHOSEN)]
-        only_chosen = given.get("workspaces") == "chosen"
+        chosen = [field.removeprefix(_CHOSEN) for field in fields if field.startswith(_CHOSEN)]
+        only_chosen = fields.get("workspaces") == "chosen"
         if body["allow"] and only_chosen != bool(chosen):
             message = _AMBIGUOUS if chosen else "Choose at least one workspace."
             return await _ask(visitor, FormErrors(422, fields={"workspaces": message}))
@@ -71,7 +71,7 @@ def add_connection_pages(site: PageRegistry) -> None:
             return await _ask(visitor, form_errors_of(problem, {"workspaceIds": "workspaces"}))
         if body["allow"]:
             return redirect(decided.redirect)
-        # A program that nobody trusts gets nobody by a redirect (RFC 9700 section 4.11.2).
+        # Don't redirect people to a program that they don't trust (RFC 9700 section 4.11.2).
         asked = await visitor.api.get(AccessRequest, _REQUESTS, **_parameters(visitor))
         return await show(
             "oauth/access_refused.html",
@@ -82,11 +82,11 @@ def add_connection_pages(site: PageRegistry) -> None:
 
     @site.page(_CONNECTIONS)
     async def show_connections(visitor: Visitor) -> Response:
-        found = await visitor.api.get(ConnectionList, _CONNECTIONS_API)
-        names = {each.id: each.name for each in await _workspaces(visitor)}
+        connections = await visitor.api.get(ConnectionList, _CONNECTIONS_API)
+        names = {workspace.id: workspace.name for workspace in await _workspaces(visitor)}
         return await show(
             "oauth/connections.html",
-            connections=found.items,
+            connections=connections.items,
             workspace_names=names,
             mcp_address=f"{site.public_url}/mcp",
         )
@@ -94,14 +94,14 @@ def add_connection_pages(site: PageRegistry) -> None:
     @site.page(f"{_CONNECTIONS}/<uuid:connection_id>/revoke")
     async def ask_to_revoke(visitor: Visitor, connection_id: str) -> Response:
         connections = await visitor.api.get(ConnectionList, _CONNECTIONS_API)
-        found = _of_id(connections, str(connection_id))
-        if found is None:
+        connection = _of_id(connections, str(connection_id))
+        if connection is None:
             return redirect(_CONNECTIONS)
         return await show(
             "confirm.html",
             place="Programs",
             heading="End the access of this program?",
-            subject=found.name,
+            subject=connection.name,
             text="Its next request is refused. It can ask you again.",
             button="End the access",
             back=_CONNECTIONS,
@@ -120,13 +120,13 @@ _CONNECTIONS_API = "/api/account/connections"
 async def _ask(visitor: Visitor, trouble: FormErrors | None = None) -> Response:
     parameters = _parameters(visitor)
     asked = await visitor.api.get(AccessRequest, _REQUESTS, **parameters)
-    given = visitor.given or {"workspaces": "all", "days": _USUAL_DAYS}
+    fields = visitor.given or {"workspaces": "all", "days": _USUAL_DAYS}
     response = await show(
         "oauth/authorize.html",
         trouble=trouble,
         asked=asked,
         workspaces=await _workspaces(visitor),
-        given=given,
+        given=fields,
         days=DAYS,
         query=request.query_string.decode("latin-1"),
     )
@@ -151,4 +151,6 @@ async def _workspaces(visitor: Visitor) -> Sequence[Workspace]:
 
 
 def _of_id(connections: ConnectionList, connection_id: str) -> ConnectionSchema | None:
-    return next((each for each in connections.items if each.id == connection_id), None)
+    return next(
+        (connection for connection in connections.items if connection.id == connection_id), None
+    )

@@ -18,9 +18,9 @@ from octavo.features.oauth.clients import Fetch
 from octavo.features.oauth.rules.refusal import InvalidClient
 
 SECONDS = 5.0
-"""For the whole request, from the look-up of the name on."""
+"""Seconds for the whole request, from the look-up of the name on."""
 MAX_BYTES = 32_768
-"""Of a response, with its head."""
+"""Bytes of a response, with its head."""
 _HEADERS: Mapping[bytes | str, bytes | str] = {
     "accept": "application/json",
     "accept-encoding": "identity",
@@ -33,14 +33,14 @@ _TRANSLATED = tuple(map(IPv6Network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/
 
 def is_public(address: str) -> bool:
     """Return whether an IP address belongs to the public internet."""
-    found = ip_address(address)
-    if isinstance(found, IPv6Address):
-        found = found.ipv4_mapped or found
-    if isinstance(found, IPv6Address) and (
-        found.is_site_local or any(found in each for each in _TRANSLATED)
+    ip = ip_address(address)
+    if isinstance(ip, IPv6Address):
+        ip = ip.ipv4_mapped or ip
+    if isinstance(ip, IPv6Address) and (
+        ip.is_site_local or any(ip in network for network in _TRANSLATED)
     ):
         return False
-    return found.is_global and not found.is_multicast and not found.is_reserved
+    return ip.is_global and not ip.is_multicast and not ip.is_reserved
 
 
 class PublicBackend(httpcore.AsyncNetworkBackend):
@@ -64,12 +64,12 @@ class PublicBackend(httpcore.AsyncNetworkBackend):
     ) -> httpcore.AsyncNetworkStream:
         """Connect to the first address of ``host`` that is allowed.
 
-        Raises `OAuthRefusal` if one of its addresses is not: such a name is not that of a program
-        on the internet.
+        Raises `OAuthRefusal` if any of its addresses is not: no program on the internet has such a
+        name.
         """
-        found = await trio.socket.getaddrinfo(host, port, type=trio.socket.SOCK_STREAM)
-        addresses = [str(each[4][0]) for each in found]
-        if not addresses or not all(self._allowed(each) for each in addresses):
+        resolved = await trio.socket.getaddrinfo(host, port, type=trio.socket.SOCK_STREAM)
+        addresses = [str(item[4][0]) for item in resolved]
+        if not addresses or not all(self._allowed(address) for address in addresses):
             raise InvalidClient("The metadata document of the program is not on the internet.")
         return _BoundedStream(
             await self._backend.connect_tcp(
@@ -79,7 +79,7 @@ class PublicBackend(httpcore.AsyncNetworkBackend):
 
 
 class _BoundedStream(httpcore.AsyncNetworkStream):
-    """A connection from which no more than a document is read."""
+    """A connection that fails once more than `MAX_BYTES` were read."""
 
     def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
         self._stream = stream
@@ -135,7 +135,7 @@ def fetch_from_internet(
 
 def _content(response: httpcore.Response) -> bytes:
     kinds = [value for name, value in response.headers if name.lower() == b"content-type"]
-    is_json = any(b"json" in each.partition(b";")[0].lower() for each in kinds)
+    is_json = any(b"json" in kind.partition(b";")[0].lower() for kind in kinds)
     if response.status != HTTPStatus.OK or not is_json:
         raise InvalidClient("There is no metadata document at the address of the program.")
     return response.content

@@ -1,6 +1,6 @@
-"""The programs that the caller allowed access, and the requests of programs for it.
+"""List and end the access of programs, and decide about their requests.
 
-A program sends a person to the page of consent, which uses these operations.
+The page of consent, to which a program sends a person, uses these operations.
 """
 
 from collections.abc import Iterator
@@ -36,9 +36,9 @@ _WorkspaceIds = Annotated[tuple[UUID, ...], Field(min_length=1, max_length=MAX_W
 
 @contextmanager
 def _request_refusals() -> Iterator[None]:
-    """Refuse an unknown program without a challenge, as a person brings the request.
+    """Refuse an unknown program without a challenge.
 
-    A browser would ask that person for a password.
+    A person brings the request: their browser would ask for a password.
     """
     try:
         yield
@@ -223,7 +223,9 @@ class ConnectionOperations:
                 return AccessDecision(redirect=await authorization.deny(body.parameters))
             chosen = None
             if body.workspace_ids is not None:
-                chosen = frozenset(WorkspaceId(str(each)) for each in body.workspace_ids)
+                chosen = frozenset(
+                    WorkspaceId(str(workspace_id)) for workspace_id in body.workspace_ids
+                )
                 if len(await self._store.read(chosen_of(account_id, [*chosen]))) < len(chosen):
                     raise InvalidRequest(
                         errors=[("/workspaceIds", "You are not a member of one of these.")]

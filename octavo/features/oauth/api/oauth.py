@@ -1,7 +1,6 @@
 """The authorization server of the MCP endpoint: its metadata, registration of programs, tokens.
 
-Programs of any maker use these operations, so that the paths, members and errors are those of the
-standards.
+Programs of any maker use these operations: paths, members and errors are those of the standards.
 """
 
 from base64 import b64decode
@@ -13,14 +12,8 @@ from octavo_rules.problems import STORE_PROBLEMS, NotFound
 from pydantic import ConfigDict, Field, JsonValue, RootModel
 from pydantic_core import MISSING
 
+from octavo.features.oauth.rules import refusal
 from octavo.features.oauth.rules.client import AUTH_METHODS, GRANT_TYPES, OAuthClient
-from octavo.features.oauth.rules.refusal import (
-    REGISTRATION_PROBLEMS,
-    TOKEN_PROBLEMS,
-    InvalidClient,
-    InvalidOAuthRequest,
-    UnsupportedGrantType,
-)
 from octavo.http import contract
 from octavo.model.access.account import ClientId
 
@@ -231,7 +224,7 @@ class OAuthOperations:
         "program that nobody allowed anything is removed after a day.",
         security=contract.Security.NONE,
         status=201,
-        problems=(NotFound, *REGISTRATION_PROBLEMS, *STORE_PROBLEMS),
+        problems=(NotFound, *refusal.REGISTRATION_PROBLEMS, *STORE_PROBLEMS),
         body=contract.json_body(ClientMetadataInput, limit=_LONGEST_METADATA),
         rate=REGISTRATIONS,
         errors=contract.OAUTH_ERROR,
@@ -250,7 +243,7 @@ class OAuthOperations:
         tag=_TAG,
         summary="Read a registration",
         security=contract.Security.NONE,
-        problems=(NotFound, *REGISTRATION_PROBLEMS, *STORE_PROBLEMS),
+        problems=(NotFound, *refusal.REGISTRATION_PROBLEMS, *STORE_PROBLEMS),
         errors=contract.OAUTH_ERROR,
         headers=_PRAGMA_HEADER,
     )
@@ -269,7 +262,7 @@ class OAuthOperations:
         tag=_TAG,
         summary="Change a registration",
         security=contract.Security.NONE,
-        problems=(NotFound, *REGISTRATION_PROBLEMS, *STORE_PROBLEMS),
+        problems=(NotFound, *refusal.REGISTRATION_PROBLEMS, *STORE_PROBLEMS),
         body=contract.json_body(ClientMetadataInput, limit=_LONGEST_METADATA),
         rate=REGISTRATIONS,
         errors=contract.OAUTH_ERROR,
@@ -292,7 +285,7 @@ class OAuthOperations:
         summary="Remove a registration",
         security=contract.Security.NONE,
         status=204,
-        problems=(NotFound, *REGISTRATION_PROBLEMS, *STORE_PROBLEMS),
+        problems=(NotFound, *refusal.REGISTRATION_PROBLEMS, *STORE_PROBLEMS),
         errors=contract.OAUTH_ERROR,
         finish_when_client_leaves=True,
     )
@@ -308,7 +301,7 @@ class OAuthOperations:
         tag=_TAG,
         summary="Exchange a code or a refresh token for tokens",
         security=contract.Security.NONE,
-        problems=(NotFound, *TOKEN_PROBLEMS, *STORE_PROBLEMS),
+        problems=(NotFound, *refusal.TOKEN_PROBLEMS, *STORE_PROBLEMS),
         body=contract.form_body(TokenInput, limit=_LONGEST_FORM, ignores_others=True),
         rate=TOKENS,
         errors=contract.OAUTH_ERROR,
@@ -319,11 +312,11 @@ class OAuthOperations:
     ) -> contract.Reply[TokenResponse]:
         """Return tokens; a code and a refresh token can be used once."""
         if body.grant_type not in GRANT_TYPES:
-            raise UnsupportedGrantType
+            raise refusal.UnsupportedGrantType
         client_id = await self._server.clients.authenticate(*_client_of(call, body))
         if body.grant_type == "authorization_code":
             if body.code is None or body.code_verifier is None:
-                raise InvalidOAuthRequest("Send the code and its code_verifier.")
+                raise refusal.InvalidOAuthRequest("Send the code and its code_verifier.")
             issued = await self._server.tokens.exchange(
                 client_id,
                 body.code,
@@ -334,7 +327,7 @@ class OAuthOperations:
             )
         else:
             if body.refresh_token is None:
-                raise InvalidOAuthRequest("Send the refresh_token.")
+                raise refusal.InvalidOAuthRequest("Send the refresh_token.")
             issued = await self._server.tokens.renew(
                 client_id,
                 body.refresh_token,
@@ -353,7 +346,7 @@ class OAuthOperations:
         description="A refresh token ends with all that the person allowed. An unknown token is no "
         "error (RFC 7009).",
         security=contract.Security.NONE,
-        problems=(NotFound, *TOKEN_PROBLEMS, *STORE_PROBLEMS),
+        problems=(NotFound, *refusal.TOKEN_PROBLEMS, *STORE_PROBLEMS),
         body=contract.form_body(RevocationInput, limit=_LONGEST_FORM, ignores_others=True),
         rate=TOKENS,
         errors=contract.OAUTH_ERROR,
@@ -369,18 +362,18 @@ class OAuthOperations:
     def _described(
         self, client: OAuthClient, secret: str | None, token: str
     ) -> contract.Reply[RegisteredClient]:
-        found = client.metadata
+        metadata = client.metadata
         described = RegisteredClient(
             client_id=client.client_id,
             client_id_issued_at=client.created_at // 1000,
             client_secret=MISSING if secret is None else secret,
             client_secret_expires_at=MISSING if client.secret_digest is None else 0,
-            client_name=found.name,
-            client_uri=MISSING if found.home is None else found.home,
-            redirect_uris=found.redirect_uris,
+            client_name=metadata.name,
+            client_uri=MISSING if metadata.home is None else metadata.home,
+            redirect_uris=metadata.redirect_uris,
             grant_types=GRANT_TYPES,
             response_types=("code",),
-            token_endpoint_auth_method=found.auth_method,
+            token_endpoint_auth_method=metadata.auth_method,
             registration_access_token=token,
             registration_client_uri=f"{self._public_url}{REGISTER}/{client.client_id}",
         )
@@ -405,18 +398,20 @@ def _client_of(call: contract.Call, body: TokenInput | RevocationInput) -> tuple
     header = call.header(b"authorization")
     if header is None:
         if not body.client_id:
-            raise InvalidClient("Send the client_id of the program.")
+            raise refusal.InvalidClient("Send the client_id of the program.")
         return body.client_id, body.client_secret
     scheme, _, coded = header.partition(b" ")
     if scheme.lower() != b"basic" or body.client_secret is not None:
-        raise InvalidClient("Authenticate in one way: authorization: Basic, or client_secret.")
+        raise refusal.InvalidClient(
+            "Authenticate in one way: authorization: Basic, or client_secret."
+        )
     try:
         name, colon, secret = b64decode(coded.strip(), validate=True).decode().partition(":")
     except (Error, UnicodeDecodeError):
-        raise InvalidClient("The header authorization is not valid.") from None
+        raise refusal.InvalidClient("The header authorization is not valid.") from None
     client_id = unquote_plus(name)
     if not colon or (body.client_id is not None and body.client_id != client_id):
-        raise InvalidClient("The header authorization names another program, or none.")
+        raise refusal.InvalidClient("The header authorization names another program, or none.")
     return client_id, unquote_plus(secret) or None
 
 
@@ -424,5 +419,5 @@ def _bearer(call: contract.Call) -> str:
     """Return the token that manages a registration. Raises `InvalidClient`."""
     header = call.header(b"authorization") or b""
     if header[:7].lower() != b"bearer ":
-        raise InvalidClient("Send the registration_access_token as authorization: Bearer.")
+        raise refusal.InvalidClient("Send the registration_access_token as authorization: Bearer.")
     return header[7:].decode("latin-1")

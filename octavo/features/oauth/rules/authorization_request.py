@@ -24,10 +24,10 @@ from octavo.model.access.account import AccessLimits, ClientId, GrantId, parse_s
 CODE_SECONDS = 60
 """Seconds for which a code is valid (RFC 6749 section 4.1.2: ten minutes at most)."""
 MAX_GRANTS = 100
-"""Grants of one account; of more, the one that was unused the longest ends."""
+"""Maximum number of grants of an account; a further one ends the least recently used."""
 
 MAX_TOKENS = 1_000
-"""Access tokens, and used refresh tokens, of one grant; of more, the oldest are removed.
+"""Access tokens, and used refresh tokens, that a grant keeps; older ones are removed.
 
 A program that renews its tokens all the time must not fill the database.
 """
@@ -125,61 +125,63 @@ class AuthorizationRequest:
         return sha256(json.dumps(shown).encode()).hexdigest()
 
 
-def redirect_uri_of(client: OAuthClient, given: str | None) -> str:
+def redirect_uri_of(client: OAuthClient, requested: str | None) -> str:
     """Return where the response to a request is sent to.
 
     Raises `OAuthRefusal`: nothing may be sent to an address that the client did not register (RFC
     6749 section 4.1.2.1), or that it may not register any more.
     """
     registered = client.metadata.redirect_uris
-    if given is None:
+    if requested is None:
         if len(registered) != 1 or not registered[0].startswith("https:"):
             raise InvalidOAuthRequest("The request has no redirect_uri.")
-        given = registered[0]
-    check_redirect_uri(given)
-    if not any(uses_redirect_uri(each, given) for each in registered):
+        requested = registered[0]
+    check_redirect_uri(requested)
+    if not any(uses_redirect_uri(uri, requested) for uri in registered):
         raise InvalidRedirectUri("The redirect_uri is not one that the program registered.")
-    return given
+    return requested
 
 
 def read_request(
     client: OAuthClient,
-    given: Mapping[str, str],
+    parameters: Mapping[str, str],
     *,
     resource: str,
     offered: frozenset[Scope],
 ) -> AuthorizationRequest:
-    """Return the request of ``client`` with the parameters ``given``.
+    """Return the request of ``client`` with these parameters.
 
     Args:
         client: the client that the request names.
-        given: the parameters of the request, by their names.
+        parameters: the parameters of the request, by their names.
         resource: the identifier of the MCP endpoint, the only target (RFC 8707).
         offered: the scopes that can be granted; others are left out (RFC 6749 section 3.3).
 
     Raises `OAuthRefusal`. The person must be shown why, and is not redirected: anybody can register
     a client, and send people with a faulty request (RFC 9700 section 4.11.2).
     """
-    redirect_uri = redirect_uri_of(client, given.get("redirect_uri"))
-    state = given.get("state")
+    redirect_uri = redirect_uri_of(client, parameters.get("redirect_uri"))
+    state = parameters.get("state")
     if state is not None and len(state) > LONGEST_STATE:
         raise InvalidOAuthRequest(f"The state exceeds {LONGEST_STATE} characters.")
-    if given.get("response_type") != "code":
+    if parameters.get("response_type") != "code":
         raise InvalidOAuthRequest("The response_type must be code.")
-    challenge = check_challenge(given.get("code_challenge"), given.get("code_challenge_method"))
-    check_resource(given.get("resource"), resource)
-    scopes = _scopes(given.get("scope"), offered)
+    challenge = check_challenge(
+        parameters.get("code_challenge"), parameters.get("code_challenge_method")
+    )
+    check_resource(parameters.get("resource"), resource)
+    scopes = _scopes(parameters.get("scope"), offered)
     return AuthorizationRequest(
-        client, redirect_uri, "redirect_uri" in given, scopes, state, challenge
+        client, redirect_uri, "redirect_uri" in parameters, scopes, state, challenge
     )
 
 
-def check_resource(given: str | None, resource: str) -> None:
-    """Raise `OAuthRefusal` if ``given`` names another target than ``resource``.
+def check_resource(requested: str | None, resource: str) -> None:
+    """Raise `OAuthRefusal` if another target than ``resource`` is requested.
 
     A client that names none can only mean this one.
     """
-    if given is not None and given != resource:
+    if requested is not None and requested != resource:
         raise InvalidTarget(f"The only resource here is {resource}.")
 
 
@@ -195,10 +197,10 @@ def response_address(
     return f"{redirect_uri}{separator}{urlencode(added)}"
 
 
-def _scopes(given: str | None, offered: frozenset[Scope]) -> frozenset[Scope]:
-    if not given or not given.split():
+def _scopes(requested: str | None, offered: frozenset[Scope]) -> frozenset[Scope]:
+    if not requested or not requested.split():
         return frozenset({READ})
-    known = [each for each in given.split() if each in offered]
+    known = [scope for scope in requested.split() if scope in offered]
     if not known:
         raise InvalidScope(f"The scopes here are {' and '.join(sorted(offered))}.")
     return parse_scopes(known)

@@ -105,18 +105,18 @@ def _fault(uri: str) -> str | None:
     return None
 
 
-def uses_redirect_uri(registered: str, given: str) -> bool:
-    """Return whether a request with ``given`` uses the URI that its client ``registered``.
+def uses_redirect_uri(registered: str, requested: str) -> bool:
+    """Return whether the ``requested`` URI is the one that the client ``registered``.
 
     They are compared as strings (RFC 6749 section 3.1.2.3); only the port of the loopback interface
-    may differ (RFC 8252 section 7.3). One that a client may not register uses none: an earlier
-    version may have allowed it.
+    may differ (RFC 8252 section 7.3). A URI that may not be registered is not one, even if an
+    earlier version has allowed it.
     """
-    if _fault(given) is not None:
+    if _fault(requested) is not None:
         return False
-    if given == registered:
+    if requested == registered:
         return True
-    ours, theirs = _split(registered), _split(given)
+    ours, theirs = _split(registered), _split(requested)
     if ours is None or theirs is None or (ours.scheme, theirs.scheme) != ("http", "http"):
         return False
     if not (ours.hostname and _is_loopback(ours.hostname)):
@@ -136,7 +136,7 @@ def form_action_of(uri: str) -> str:
 
 
 def host_of(uri: str) -> str:
-    """Return what a person can recognise the target of ``uri`` by: its host, or its scheme."""
+    """Return the part of ``uri`` that shows a person its target: the host, or the scheme."""
     parts = urlsplit(uri)
     if parts.scheme in ("https", "http"):
         return parts.netloc
@@ -145,8 +145,7 @@ def host_of(uri: str) -> str:
 
 def leads_to_this_device(uri: str) -> bool:
     """Return whether ``uri`` leads to a program on the device of the browser."""
-    parts = urlsplit(uri)
-    return parts.scheme != "https"
+    return urlsplit(uri).scheme != "https"
 
 
 def _split(uri: str) -> SplitResult | None:
@@ -300,20 +299,20 @@ def _is_method(value: object) -> TypeGuard[AuthMethod]:
 
 
 def _is_text_list(value: object) -> TypeGuard[list[str]]:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _check_choice(document: Mapping[str, object], member: str, needed: str) -> None:
-    given = document.get(member)
-    if given is not None and not (isinstance(given, list) and needed in given):
+    choices = document.get(member)
+    if choices is not None and not (isinstance(choices, list) and needed in choices):
         raise InvalidClientMetadata(f"The member {member} must contain {needed}.")
 
 
 def _shown_name(name: str) -> str:
     """Return a name that can't imitate other parts of a page: one line of visible characters."""
     visible = "".join(
-        each if unicodedata.category(each)[0] not in "CZ" else " "
-        for each in without_hidden(unicodedata.normalize("NFC", name[: LONGEST_NAME * 4]))
+        character if unicodedata.category(character)[0] not in "CZ" else " "
+        for character in without_hidden(unicodedata.normalize("NFC", name[: LONGEST_NAME * 4]))
     )
     shown = " ".join(visible.split())[:LONGEST_NAME]
     return shown if is_visible(shown) else "A program without a name"

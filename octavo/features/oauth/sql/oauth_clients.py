@@ -13,7 +13,7 @@ from octavo.store.queries.process_notices import notify_access
 from octavo.store.transaction import Row, Script, Transaction
 
 MAX_CLIENTS = 10_000
-"""Registered programs that nobody has allowed anything yet; of more, the oldest are removed.
+"""Registered programs that are kept before anybody has allowed them anything; the newest stay.
 
 Anybody can register programs, so that their number must be limited.
 """
@@ -87,7 +87,7 @@ def change(client: OAuthClient) -> Script[bool]:
 
 
 def remove(client_id: ClientId) -> Script[dict[GrantId, AccountId]]:
-    """Remove a registration with all that people allowed it; return these grants, and whose."""
+    """Remove a registration with all of its grants; return these with their accounts."""
 
     async def remove_client(transaction: Transaction) -> dict[GrantId, AccountId]:
         rows = await transaction.fetch_all(

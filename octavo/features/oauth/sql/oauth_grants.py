@@ -116,9 +116,9 @@ class StoredToken:
 
 
 def create(grant: Grant, code: NewCode) -> Script[tuple[GrantId, ...]]:
-    """Insert a grant with its code; return the grants that end for it. Raises `AccountGone`.
+    """Insert a grant with its code; return the grants that it ends. Raises `AccountGone`.
 
-    Of more than `MAX_GRANTS` of the account, the one that was unused the longest ends.
+    If the account has more than `MAX_GRANTS`, the least recently used one ends.
     """
 
     async def insert_grant(transaction: Transaction) -> tuple[GrantId, ...]:
@@ -210,7 +210,7 @@ def rotate(digest: bytes, tokens: tuple[NewToken, ...], now: int) -> Script[bool
 
 
 def _replace(use: str, digest: bytes, tokens: tuple[NewToken, ...], now: int) -> Script[bool]:
-    """Use up what has the digest, by the statement ``use``, and insert tokens in its place."""
+    """Use up the code or token of a digest by the statement ``use``; insert tokens for it."""
 
     async def replace_once(transaction: Transaction) -> bool:
         row = await transaction.fetch_one(use, digest, now)
@@ -264,7 +264,7 @@ def list_of(account_id: AccountId, now: int) -> Script[list[Grant]]:
 
 
 def revoke(account_id: AccountId, grant_id: GrantId) -> Script[bool]:
-    """End a grant of the account with all of its tokens; return False when it has none such."""
+    """End a grant of the account with all of its tokens; return False if it has no such grant."""
 
     async def revoke_grant(transaction: Transaction) -> bool:
         revoked = await transaction.execute(
@@ -339,8 +339,8 @@ async def _insert(
         "INSERT INTO oauth_tokens (digest, grant_id, kind, scopes, expires_at)"
         " VALUES ($1, $2::uuid, $3, $4, $5)",
         [
-            (each.digest, grant_id, each.kind, _scope_text(each.scopes), each.expires_at)
-            for each in tokens
+            (token.digest, grant_id, token.kind, _scope_text(token.scopes), token.expires_at)
+            for token in tokens
         ],
     )
 

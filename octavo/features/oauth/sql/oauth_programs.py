@@ -1,7 +1,7 @@
 """Insert programs that get access, and delete those whose access has ended.
 
-When the access of a program has ended, it stays for as long as a revision refers to it. Each is
-made by the decision of a person, of which an account can make few in an hour.
+A program whose access has ended stays as long as a revision refers to it. Each one is inserted by a
+decision of a person; an account can make only a few of these in an hour.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ async def number_of(transaction: Transaction, client_id: ClientId, name: str) ->
 
 
 def mark_ended(now: int) -> Script[bool]:
-    """Note that nobody allows some programs anything any more; return whether there may be more.
+    """Mark some programs without a grant as ended; return whether there may be more.
 
     ``now`` is in milliseconds of Unix time.
     """
@@ -61,7 +61,7 @@ def mark_ended(now: int) -> Script[bool]:
 
 
 def expire(ended_before: int) -> Script[bool]:
-    """Delete some programs that had ended and that no revision refers to; return as `mark_ended`.
+    """Delete some ended programs that no revision refers to; return whether there may be more.
 
     The registration of a client is deleted with its last program. ``ended_before`` is in
     milliseconds of Unix time.
