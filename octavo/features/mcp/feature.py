@@ -22,7 +22,7 @@ def mcp_feature(
         return Parts(absent={McpOperations: OFF})
 
     def load() -> Exchange:
-        # The models of the protocol take longer than all other operations.
+        # The models of the protocol take longer to load than all other operations.
         from octavo.features.mcp.api.mcp_notes import mcp_exchange
 
         return mcp_exchange(perform, public_url=settings.public_url, writes=settings.mcp_write)

@@ -208,10 +208,10 @@ def response_of(request_id: RequestId, result: Mapping[str, object]) -> dict[str
 
 def error_of(error: ProtocolError) -> dict[str, object]:
     """Return the message that answers a request with ``error``."""
-    found: dict[str, object] = {"code": error.code, "message": error.message}
+    body: dict[str, object] = {"code": error.code, "message": error.message}
     if error.data is not None:
-        found["data"] = error.data
-    return {"jsonrpc": "2.0", "id": error.id, "error": found}
+        body["data"] = error.data
+    return {"jsonrpc": "2.0", "id": error.id, "error": body}
 
 
 def decoded_header(value: str) -> str | None:
@@ -230,7 +230,7 @@ def decoded_header(value: str) -> str | None:
 
 
 def _is_modern(params: object, headers: RoutingHeaders) -> bool:
-    if any(each in _MODERN for each in headers.versions):
+    if any(version in _MODERN for version in headers.versions):
         return True
     meta = params.get("_meta") if isinstance(params, dict) else None
     return isinstance(meta, dict) and PROTOCOL_VERSION_META_KEY in meta
@@ -275,7 +275,7 @@ def _modern_version(
     named = _NAMES.get(method)
     name = None if named is None else params.get(named)
     if isinstance(name, str):
-        names = tuple(decoded_header(each) or "" for each in headers.names)
+        names = tuple(decoded_header(name) or "" for name in headers.names)
         _match("mcp-name", names, name, message_id)
     if version not in _MODERN:
         raise _unsupported(version, message_id)

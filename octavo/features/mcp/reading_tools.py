@@ -125,8 +125,8 @@ async def _list_workspaces(notes: Notes, arguments: tools.Arguments) -> tools.St
     page = await notes.workspaces(tools.optional_text(arguments, "cursor"), PAGE)
     return {
         "workspaces": [
-            {"workspace_id": each.workspace_id, "name": each.name, "role": each.role}
-            for each in page.items
+            {"workspace_id": workspace.workspace_id, "name": workspace.name, "role": workspace.role}
+            for workspace in page.items
         ],
         "next_cursor": page.next,
     }
@@ -140,13 +140,13 @@ async def _list_notes(notes: Notes, arguments: tools.Arguments) -> tools.Structu
     return {
         "notes": [
             {
-                "note_id": tools.note_uri(workspace_id, each.file_id),
-                "path": each.path,
-                "revision_id": each.revision_id,
-                "size": each.size,
-                "changed_at": each.changed_at,
+                "note_id": tools.note_uri(workspace_id, note.file_id),
+                "path": note.path,
+                "revision_id": note.revision_id,
+                "size": note.size,
+                "changed_at": note.changed_at,
             }
-            for each in page.items
+            for note in page.items
         ],
         "next_cursor": page.next,
     }
@@ -157,11 +157,11 @@ async def _search(notes: Notes, arguments: tools.Arguments) -> tools.Structured:
     return {
         "results": [
             {
-                "id": tools.note_uri(each.workspace_id, each.file_id),
-                "title": shown_title(each.title, each.path),
-                "url": notes.address(each.workspace_id, each.file_id),
+                "id": tools.note_uri(hit.workspace_id, hit.file_id),
+                "title": shown_title(hit.title, hit.path),
+                "url": notes.address(hit.workspace_id, hit.file_id),
             }
-            for each in hits
+            for hit in hits
         ]
     }
 
@@ -231,13 +231,13 @@ async def _backlinks(notes: Notes, arguments: tools.Arguments) -> tools.Structur
     return {
         "links": [
             {
-                "note_id": tools.note_uri(workspace_id, each.file_id),
-                "path": each.path,
-                "title": shown_title(each.title, each.path),
-                "target": each.target,
-                "heading": each.heading,
+                "note_id": tools.note_uri(workspace_id, link.file_id),
+                "path": link.path,
+                "title": shown_title(link.title, link.path),
+                "target": link.target,
+                "heading": link.heading,
             }
-            for each in page.items
+            for link in page.items
         ],
         "next_cursor": page.next,
     }
@@ -245,33 +245,33 @@ async def _backlinks(notes: Notes, arguments: tools.Arguments) -> tools.Structur
 
 async def _recent_changes(notes: Notes, arguments: tools.Arguments) -> tools.Structured:
     workspace_id = tools.workspace_argument(arguments)
-    given = tools.optional_text(arguments, "cursor")
-    if given is None:
+    cursor = tools.optional_text(arguments, "cursor")
+    if cursor is None:
         before = ((await notes.changes(workspace_id, 0, 1)).position, _LAST_FILE)
     else:
-        before = _read_place(given)
-    found: list[RecentChange] = []
+        before = _read_place(cursor)
+    changes: list[RecentChange] = []
     lower = before[0]
-    # Of a busy workspace most positions are superseded: the window grows until it has notes.
+    # Most positions of a busy workspace are superseded: widen the window until it has notes.
     for number in range(_MAX_WINDOWS):
-        if found or not lower:
+        if changes or not lower:
             break
         upper, lower = lower, max(0, lower - _WINDOW * 2**number)
         between = await _between(notes, workspace_id, lower, upper)
-        found = [each for each in between if _place(each) < before]
-    found.sort(key=_place, reverse=True)
-    page = found[:PAGE]
-    following = _place(page[-1]) if len(found) > PAGE else (lower, _LAST_FILE)
+        changes = [change for change in between if _place(change) < before]
+    changes.sort(key=_place, reverse=True)
+    page = changes[:PAGE]
+    following = _place(page[-1]) if len(changes) > PAGE else (lower, _LAST_FILE)
     return {
         "changes": [
             {
-                "note_id": tools.note_uri(workspace_id, each.file_id),
-                "path": each.path,
-                "state": each.state,
-                "revision_id": each.revision_id,
-                "changed_at": each.changed_at,
+                "note_id": tools.note_uri(workspace_id, change.file_id),
+                "path": change.path,
+                "state": change.state,
+                "revision_id": change.revision_id,
+                "changed_at": change.changed_at,
             }
-            for each in page
+            for change in page
         ],
         "next_cursor": f"{following[0]}.{following[1]}" if following[0] else None,
     }
@@ -282,22 +282,22 @@ def _place(changed: RecentChange) -> tuple[int, str]:
 
 
 def _read_place(cursor: str) -> tuple[int, str]:
-    found = _CHANGES_CURSOR.fullmatch(cursor)
-    if found is None:
+    match = _CHANGES_CURSOR.fullmatch(cursor)
+    if match is None:
         raise tools.ToolRefused("cursor must be next_cursor of the previous page, or null.")
-    return int(found[1]), found[2]
+    return int(match[1]), match[2]
 
 
 async def _between(notes: Notes, workspace_id: str, after: int, last: int) -> list[RecentChange]:
     """Return the notes whose last changes are after a position and not after another."""
-    found: list[RecentChange] = []
+    changes: list[RecentChange] = []
     while after < last:
         page = await notes.changes(workspace_id, after, PAGE)
-        found += [each for each in page.files if each.is_note and each.position <= last]
+        changes += [change for change in page.files if change.is_note and change.position <= last]
         if page.next <= after:
             break
         after = page.next
-    return found
+    return changes
 
 
 async def _note_history(notes: Notes, arguments: tools.Arguments) -> tools.Structured:
@@ -309,15 +309,15 @@ async def _note_history(notes: Notes, arguments: tools.Arguments) -> tools.Struc
         "note_id": tools.note_uri(workspace_id, file_id),
         "revisions": [
             {
-                "revision_id": each.revision_id,
-                "path": each.path,
-                "size": each.size,
-                "author": each.author,
-                "origin": each.origin,
-                "program": each.program,
-                "created_at": each.created_at,
+                "revision_id": revision.revision_id,
+                "path": revision.path,
+                "size": revision.size,
+                "author": revision.author,
+                "origin": revision.origin,
+                "program": revision.program,
+                "created_at": revision.created_at,
             }
-            for each in page.items
+            for revision in page.items
         ],
         "next_cursor": page.next,
     }

@@ -43,7 +43,7 @@ async def list_resources(notes: Notes, request: McpRequest) -> Json:
     if cursor is not None:
         workspace_id, after = _read_cursor(request, cursor)
         # A workspace that is gone meanwhile ends the list.
-        ids = [each.workspace_id for each in workspaces]
+        ids = [workspace.workspace_id for workspace in workspaces]
         at = ids.index(workspace_id) if workspace_id in ids else len(ids)
     for _ in range(_MAX_EMPTY):
         if at >= len(workspaces):
@@ -58,20 +58,20 @@ async def list_resources(notes: Notes, request: McpRequest) -> Json:
         if page.items or following is None:
             break
         at, after = (at, page.next) if page.next is not None else (at + 1, None)
-    found: Json = {
+    result: Json = {
         "resources": [
             {
-                "uri": tools.note_uri(workspace.workspace_id, each.file_id),
-                "name": each.path,
+                "uri": tools.note_uri(workspace.workspace_id, note.file_id),
+                "name": note.path,
                 "description": f"A note of the workspace {workspace.name}.",
                 "mimeType": MEDIA_TYPE,
-                "size": each.size,
-                "annotations": {"lastModified": each.changed_at},
+                "size": note.size,
+                "annotations": {"lastModified": note.changed_at},
             }
-            for each in page.items
+            for note in page.items
         ]
     }
-    return found if following is None else {**found, "nextCursor": following}
+    return result if following is None else {**result, "nextCursor": following}
 
 
 async def read_resource(notes: Notes, request: McpRequest) -> Json:
@@ -114,9 +114,10 @@ async def complete(notes: Notes, request: McpRequest) -> Json:
     if name == "workspaceId":
         wanted = value.casefold()
         values = [
-            each.workspace_id
-            for each in await _workspaces(notes)
-            if each.name.casefold().startswith(wanted) or each.workspace_id.startswith(wanted)
+            workspace.workspace_id
+            for workspace in await _workspaces(notes)
+            if workspace.name.casefold().startswith(wanted)
+            or workspace.workspace_id.startswith(wanted)
         ]
         return _completion(values, more=False)
     expected = "fileId" if template == tools.NOTE_TEMPLATE else "path"
@@ -129,7 +130,7 @@ async def complete(notes: Notes, request: McpRequest) -> Json:
         page = await notes.notes(workspace_id, value.replace("\0", ""), None, MAX_COMPLETIONS)
     except NotesRefused:
         return _completion([], more=False)
-    values = [each.path if expected == "path" else each.file_id for each in page.items]
+    values = [note.path if expected == "path" else note.file_id for note in page.items]
     return _completion(values, more=page.next is not None)
 
 
@@ -141,7 +142,7 @@ async def _note_at(notes: Notes, uri: str) -> NoteContent | None:
     if by_path is None or "\0" in by_path[1]:
         return None
     workspace_id, path = by_path
-    # Of the paths that start with it, the path itself is the first.
+    # The path itself sorts before all others that start with it.
     page = await notes.notes(workspace_id, path, None, 1)
     if not page.items or page.items[0].path != path:
         return None
@@ -154,8 +155,8 @@ async def _workspaces(notes: Notes) -> list[WorkspaceEntry]:
 
 def _workspace_of(params: Params) -> str | None:
     context = cast("Mapping[str, object]", params.get("context") or {})
-    given = cast("Mapping[str, str]", context.get("arguments") or {})
-    return tools.read_identifier(given.get("workspaceId", ""))
+    arguments = cast("Mapping[str, str]", context.get("arguments") or {})
+    return tools.read_identifier(arguments.get("workspaceId", ""))
 
 
 def _completion(values: list[str], *, more: bool) -> Json:

@@ -1,8 +1,8 @@
 """Process the messages of the protocol: its methods, and the results of tools.
 
-Stateless: an answer depends on the message and its caller alone. Lists of tools and templates are
-made once, by the models of the protocol; results of tools are plain documents, since checking each
-against its model would cost more than most tools (the tests check them).
+It is stateless: an answer depends on the message and its caller alone. Lists of tools and templates
+are made once, and checked by the models of the protocol. Results of tools are not: that would cost
+more than most tools (the tests check them).
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -37,7 +37,7 @@ class WriteScopeMissing(Exception):
 
 
 class McpCaller:
-    """Whoever sends a message.
+    """The sender of a message.
 
     Args:
         notes: what the caller can reach.
@@ -59,7 +59,7 @@ class McpServer:
     """
 
     def __init__(self, tools: Sequence[tools.Tool]) -> None:
-        self._tools = {each.name: each for each in tools}
+        self._tools = {tool.name: tool for tool in tools}
         self._methods: Mapping[str, Method] = {
             "tools/call": self._call_tool,
             "tools/list": self._list_tools,
@@ -71,11 +71,11 @@ class McpServer:
             "initialize": _initialize,
             "ping": _ping,
         }
-        every, reading = list(tools), [each for each in tools if not each.writes]
+        every, reading = list(tools), [tool for tool in tools if not tool.writes]
         self._listed = {
             (modern, writes): _made(
                 "tools/list",
-                {"tools": [_described(each) for each in (every if writes else reading)]},
+                {"tools": [_described(tool) for tool in (every if writes else reading)]},
                 modern=modern,
                 scope="private",
             )
@@ -116,8 +116,8 @@ class McpServer:
         batch = protocol.batch_of(document, headers)
         if batch is None:
             return await self._answer(document, headers, caller)
-        answers = [await self._answer_in_batch(each, headers, caller) for each in batch]
-        return [each for each in answers if each is not None] or None
+        answers = [await self._answer_in_batch(message, headers, caller) for message in batch]
+        return [answer for answer in answers if answer is not None] or None
 
     async def _answer(
         self, document: object, headers: protocol.RoutingHeaders, caller: McpCaller
@@ -150,9 +150,11 @@ class McpServer:
             )
         if tool.writes and not caller.may_write:
             raise WriteScopeMissing
-        given = cast("Mapping[str, object] | None", request.params.get("arguments"))
+        arguments = cast("Mapping[str, object] | None", request.params.get("arguments"))
         try:
-            structured = await tool.perform(caller.notes, tools.check_arguments(tool.input, given))
+            structured = await tool.perform(
+                caller.notes, tools.check_arguments(tool.input, arguments)
+            )
         except (tools.InvalidArguments, tools.ToolRefused) as refusal:
             result = _failed(str(refusal))
         except NotesRefused as refusal:
@@ -203,7 +205,7 @@ async def _complete(request: protocol.McpRequest, caller: McpCaller) -> Json:
 
 
 def _completed(request: protocol.McpRequest, result: Json, *, fresh: int) -> Json:
-    """Return ``result`` with what a modern revision adds to one that clients may keep."""
+    """Return ``result`` with the members that modern revisions add to a cacheable one."""
     if not request.modern:
         return result
     return {**result, **_MODERN_MEMBERS, "ttlMs": fresh, "cacheScope": "private"}

@@ -29,13 +29,13 @@ class InvalidArguments(Exception):
 def text(description: str, *, longest: int | None = None, shortest: int | None = None) -> Schema:
     """Return the schema of a text; lengths are in characters."""
     limits = {"minLength": shortest, "maxLength": longest}
-    return {"type": "string", "description": description, **_given(limits)}
+    return {"type": "string", "description": description, **_without_none(limits)}
 
 
 def integer(description: str, *, least: int | None = None, most: int | None = None) -> Schema:
     """Return the schema of an integer."""
     limits = {"minimum": least, "maximum": most}
-    return {"type": "integer", "description": description, **_given(limits)}
+    return {"type": "integer", "description": description, **_without_none(limits)}
 
 
 def boolean(description: str) -> Schema:
@@ -48,9 +48,9 @@ def optional(schema: Schema) -> Schema:
     return {**schema, "type": [schema["type"], "null"]}
 
 
-def items(description: str, each: Schema) -> Schema:
+def items(description: str, item: Schema) -> Schema:
     """Return the schema of a list."""
-    return {"type": "array", "description": description, "items": each}
+    return {"type": "array", "description": description, "items": item}
 
 
 def record(description: str = "", /, **properties: Schema) -> Schema:
@@ -66,50 +66,50 @@ def record(description: str = "", /, **properties: Schema) -> Schema:
 
 
 def advertised(schema: Schema) -> Schema:
-    """Return ``schema`` as every client accepts it.
+    """Return ``schema`` in the form that every client accepts.
 
-    It is without the lengths of texts, which strict clients refuse. What may be null has an
-    alternative for it: some clients accept one type for each schema only.
+    It has no lengths of texts, which strict clients refuse. A value that may be null has an
+    alternative of its own for null, since some clients accept only one type in a schema.
     """
     kinds = schema.get("type")
     if isinstance(kinds, list):
         kind, null = cast("list[str]", kinds)
-        given = {name: value for name, value in schema.items() if name != "description"}
-        alternatives = [advertised({**given, "type": kind}), {"type": null}]
+        single = {name: value for name, value in schema.items() if name != "description"}
+        alternatives = [advertised({**single, "type": kind}), {"type": null}]
         return {"description": schema["description"], "anyOf": alternatives}
-    found: Schema = {}
+    shown: Schema = {}
     for name, value in schema.items():
         if name == "properties":
             properties = cast("dict[str, Schema]", value)
-            found[name] = {each: advertised(inner) for each, inner in properties.items()}
+            shown[name] = {key: advertised(inner) for key, inner in properties.items()}
         elif name == "items":
-            found[name] = advertised(cast("Schema", value))
+            shown[name] = advertised(cast("Schema", value))
         elif name not in ("minLength", "maxLength"):
-            found[name] = value
-    return found
+            shown[name] = value
+    return shown
 
 
-def check_arguments(schema: Schema, given: Mapping[str, object] | None) -> Arguments:
+def check_arguments(schema: Schema, sent: Mapping[str, object] | None) -> Arguments:
     """Return the arguments for every property of ``schema``; None for one that is omitted.
 
     Raises `InvalidArguments`.
     """
     properties = cast("dict[str, Schema]", schema["properties"])
-    arguments = {} if given is None else given
+    arguments = {} if sent is None else sent
     for name in arguments:
         if name not in properties:
             known = ", ".join(properties) or "no arguments"
             raise InvalidArguments(
                 f"There is no argument {name[:_MAX_NAMED]!r}. This tool takes {known}."
             )
-    found: Arguments = {}
+    checked: Arguments = {}
     for name, expected in properties.items():
         value = arguments.get(name)
         if "integer" in _types(expected):
             value = whole(value)
-        _check(name, expected, value, given=name in arguments)
-        found[name] = value
-    return found
+        _check(name, expected, value, is_present=name in arguments)
+        checked[name] = value
+    return checked
 
 
 def whole(value: object) -> object:
@@ -122,13 +122,13 @@ def _types(schema: Schema) -> list[str]:
     return [kinds] if isinstance(kinds, str) else cast("list[str]", kinds)
 
 
-def _check(name: str, expected: Schema, value: object, *, given: bool) -> None:
+def _check(name: str, expected: Schema, value: object, *, is_present: bool) -> None:
     names = _types(expected)
     if value is None and "null" in names:
         return
-    if not given:
+    if not is_present:
         raise InvalidArguments(f"The argument {name} is missing: {expected['description']}")
-    if not any(_is(value, each) for each in names):
+    if not any(_is(value, kind) for kind in names):
         raise InvalidArguments(f"The argument {name} must be of type {' or '.join(names)}.")
     if isinstance(value, str):
         limits = expected.get("minLength"), expected.get("maxLength")
@@ -157,7 +157,7 @@ def _counted(number: int, unit: str) -> str:
     return f"{number}{unit.removesuffix('s') if number == 1 else unit}"
 
 
-def _given(limits: Mapping[str, int | None]) -> Schema:
+def _without_none(limits: Mapping[str, int | None]) -> Schema:
     return {name: value for name, value in limits.items() if value is not None}
 
 
@@ -191,31 +191,31 @@ def path_uri(workspace_id: str, path: str) -> str:
 
 def read_note_uri(text: str) -> NotePlace | None:
     """Return the note that ``text`` names, with or without the scheme; None if it is no URI."""
-    found = _NOTE.fullmatch(text, 0, LONGEST_URI)
-    return None if found is None else NotePlace(found[1].lower(), found[2].lower())
+    match = _NOTE.fullmatch(text, 0, LONGEST_URI)
+    return None if match is None else NotePlace(match[1].lower(), match[2].lower())
 
 
 def read_path_uri(text: str) -> tuple[str, str] | None:
     """Return the workspace and the path in ``text``; None if it is no such URI."""
-    found = _PATH.fullmatch(text, 0, LONGEST_URI)
-    if found is None:
+    match = _PATH.fullmatch(text, 0, LONGEST_URI)
+    if match is None:
         return None
     try:
-        return found[1].lower(), unquote(found[2], errors="strict")
+        return match[1].lower(), unquote(match[2], errors="strict")
     except UnicodeDecodeError:
         return None
 
 
 def read_workspace_id(text: str) -> str | None:
     """Return the id of a workspace in ``text``; None if it has none."""
-    found = _WORKSPACE.fullmatch(text, 0, LONGEST_URI)
-    return None if found is None else found[1].lower()
+    match = _WORKSPACE.fullmatch(text, 0, LONGEST_URI)
+    return None if match is None else match[1].lower()
 
 
 def read_identifier(text: str) -> str | None:
     """Return the identifier ``text`` in its canonical form; None if it is none."""
-    found = _IDENTIFIER.fullmatch(text, 0, LONGEST_URI)
-    return None if found is None else found[0].lower()
+    match = _IDENTIFIER.fullmatch(text, 0, LONGEST_URI)
+    return None if match is None else match[0].lower()
 
 
 Structured = dict[str, object]
@@ -266,8 +266,8 @@ class Tool:
 
 def note_argument(arguments: Arguments, name: str = "note_id") -> NotePlace:
     """Return the note that an argument names. Raises `ToolRefused`."""
-    given = cast("str", arguments[name])
-    place = read_note_uri(given.strip())
+    uri = cast("str", arguments[name])
+    place = read_note_uri(uri.strip())
     if place is None:
         raise ToolRefused(
             f"{name} must be the id of a note, such as search, list_notes and recent_changes "

@@ -1,7 +1,7 @@
 """The tools that change notes.
 
 A change names the revision that the model has read. If the note has moved on, nothing is changed,
-and the refusal has the present text and revision, so that the model can decide anew.
+and the refusal has the present text and revision, so that the model can decide again.
 
 Changesets of an access token have the origin ``mcp``.
 """
@@ -106,7 +106,7 @@ async def _delete_note(notes: Notes, arguments: tools.Arguments) -> tools.Struct
 async def _explained(
     notes: Notes, workspace_id: str, file_id: str, refusal: NotesRefused
 ) -> Exception:
-    """Return what to raise for a refused change: with the present text if the note moved on."""
+    """Return the exception for a refused change, with the present text if the note has moved on."""
     if refusal.code != _HEAD_MOVED:
         return refusal
     return _moved(await notes.note(workspace_id, file_id))

@@ -1,8 +1,8 @@
 """The endpoint of the Model Context Protocol: assistants read notes, and may change them.
 
 It is stateless and answers each message with a JSON document: it opens no event stream and keeps no
-session. What it refuses before a message is read has the errors of MCP; a message that was read is
-answered with a result, or with an error of JSON-RPC.
+session. A request that is refused before its message is read gets an error in the format of MCP; a
+message that was read is answered with a result, or with an error of JSON-RPC.
 """
 
 from collections.abc import Awaitable, Callable
@@ -27,9 +27,9 @@ _BEARER = b"bearer "
 class AccessTokens:
     """Authenticates the operations of `Security.MCP`.
 
-    Its challenges name every scope that can be granted: clients ask for the scope of the first
-    challenge, and tools that write are listed only for tokens that may use them, so that a program
-    would never learn that there is more. The person decides what to grant.
+    Its challenges name every scope that can be granted, since clients ask for the scope of the
+    first challenge. Tools that write are listed only for tokens that may use them: a program would
+    not learn of them later. The person decides what to grant.
 
     Args:
         credentials: looks up access tokens.
@@ -48,10 +48,10 @@ class AccessTokens:
         Raises `NotSignedIn` and `CredentialRefused` with the header by which a program finds the
         authorization server.
         """
-        given = call.header(b"authorization")
-        if given is None or given[:7].lower() != _BEARER:
+        header = call.header(b"authorization")
+        if header is None or header[:7].lower() != _BEARER:
             raise token_missing(self._public_url, self._scope)
-        caller = await self._credentials.of_access_token(given[7:])
+        caller = await self._credentials.of_access_token(header[7:])
         if caller is None:
             raise token_refused(self._public_url, self._scope)
         return caller
@@ -104,8 +104,8 @@ class McpHeaders(NamedTuple):
 Exchange = Callable[[contract.Call, object, McpHeaders], Awaitable[object]]
 """Returns the answer to a message, None if it expects none.
 
-The call has the caller. Raises `McpMessageRefused`, `McpMethodUnknown`, `InsufficientScope` and the
-problems of operations that tools perform.
+The caller is that of the call. Raises `McpMessageRefused`, `McpMethodUnknown`, `InsufficientScope`
+and the problems of operations that tools perform.
 """
 
 
@@ -134,13 +134,13 @@ class McpBatch(RootModel[list[McpMessage]]):
 
 
 class _MessageBody(contract.JsonBody[McpMessage]):
-    """A message, or a batch; what is no JSON gets the error code of JSON-RPC for it."""
+    """A message, or a batch; invalid JSON is refused with the error code of JSON-RPC for it."""
 
     def __init__(self) -> None:
         super().__init__(McpMessage, LONGEST_MESSAGE)
         shapes = (McpMessage, McpBatch)
         self.schema = {
-            "anyOf": [{"$ref": f"#/components/schemas/{each.__name__}"} for each in shapes]
+            "anyOf": [{"$ref": f"#/components/schemas/{shape.__name__}"} for shape in shapes]
         }
 
     async def read(self, headers: contract.Headers, receive: Receive) -> McpMessage:
@@ -165,9 +165,9 @@ def challenge(public_url: str, scope: str = READ, error: str | None = None) -> p
     ``scope`` is the scope to ask for, separated by spaces; ``error`` is a code of RFC 6750, for a
     request that had a token.
     """
-    given = f'error="{error}", ' if error else ""
+    described = f'error="{error}", ' if error else ""
     metadata = f'resource_metadata="{public_url}{METADATA_PATH}"'
-    return (b"www-authenticate", f'Bearer {given}{metadata}, scope="{scope}"'.encode())
+    return (b"www-authenticate", f'Bearer {described}{metadata}, scope="{scope}"'.encode())
 
 
 def token_missing(public_url: str, scope: str = READ) -> problems.NotSignedIn:
@@ -199,7 +199,7 @@ def write_scope_missing(public_url: str) -> problems.InsufficientScope:
 
 
 class OwnOriginOnly:
-    """Refuses requests from the pages of other origins, before it authenticates others.
+    """Refuses requests from pages of other origins, and authenticates the others.
 
     The protocol requires it against DNS rebinding; programs send no origin.
 
@@ -222,7 +222,7 @@ class McpOperations:
     """The endpoint.
 
     Args:
-        exchange: loads what answers messages, when the first one arrives.
+        exchange: loads the function that answers messages, when the first one arrives.
     """
 
     def __init__(self, exchange: Callable[[], Awaitable[Exchange]]) -> None:

@@ -38,7 +38,7 @@ from octavo.model.etag import entity_tag
 
 
 def mcp_exchange(perform: contract.PerformAs, *, public_url: str, writes: bool) -> Exchange:
-    """Return what answers messages: tools perform operations of the API.
+    """Return the function that answers messages; its tools perform operations of the API.
 
     Args:
         perform: performs an operation for the caller of a message.
@@ -54,7 +54,7 @@ def mcp_exchange(perform: contract.PerformAs, *, public_url: str, writes: bool) 
             scope: Scope, receive: Receive, request_id: str, principal: contract.Principal
         ) -> object:
             result = await perform(scope, receive, request_id, principal)
-            # What it says of a change is sent.
+            # The answer to a change is sent even when memory is short.
             call.changed |= scope["method"] != "GET"
             return result
 
@@ -104,8 +104,10 @@ class NotesOfApi:
         page = await self._get(
             schemas.WorkspaceList, "/api/workspaces", after=after, limit=str(limit)
         )
-        found = [WorkspaceEntry(each.id, each.name, each.role) for each in page.items]
-        return EntryPage(found, page.next)
+        entries = [
+            WorkspaceEntry(workspace.id, workspace.name, workspace.role) for workspace in page.items
+        ]
+        return EntryPage(entries, page.next)
 
     async def notes(
         self, workspace_id: str, prefix: str, after: str | None, limit: int
@@ -113,18 +115,18 @@ class NotesOfApi:
         """Return a page of listFiles."""
         path = f"/api/workspaces/{workspace_id}/files"
         page = await self._get(schemas.FileList, path, prefix=prefix, after=after, limit=str(limit))
-        found = [
+        notes = [
             ListedNote(
-                each.id,
-                each.path,
-                each.head.id,
-                each.head.size,
-                contract.written_time(each.head.created_at),
+                file.id,
+                file.path,
+                file.head.id,
+                file.head.size,
+                contract.written_time(file.head.created_at),
             )
-            for each in page.items
-            if each.kind == "note"
+            for file in page.items
+            if file.kind == "note"
         ]
-        return EntryPage(found, page.next)
+        return EntryPage(notes, page.next)
 
     async def note(self, workspace_id: str, file_id: str) -> NoteContent:
         """Return getFile, without the document."""
@@ -139,10 +141,9 @@ class NotesOfApi:
 
     async def search(self, query: str, limit: int) -> Sequence[SearchHit]:
         """Return search."""
-        found = await self._get(schemas.SearchResults, "/api/search", q=query, limit=str(limit))
+        results = await self._get(schemas.SearchResults, "/api/search", q=query, limit=str(limit))
         return [
-            SearchHit(each.workspace_id, each.file_id, each.path, each.title)
-            for each in found.items
+            SearchHit(hit.workspace_id, hit.file_id, hit.path, hit.title) for hit in results.items
         ]
 
     async def back_links(
@@ -151,29 +152,29 @@ class NotesOfApi:
         """Return the incoming links of getLinks."""
         path = f"{_file(workspace_id, file_id)}/links"
         page = await self._get(schemas.FileLinks, path, after=after, limit=str(limit))
-        found = [
-            NoteBackLink(each.file_id, each.path, each.title, each.target, each.heading)
-            for each in page.incoming
+        links = [
+            NoteBackLink(link.file_id, link.path, link.title, link.target, link.heading)
+            for link in page.incoming
         ]
-        return EntryPage(found, page.next)
+        return EntryPage(links, page.next)
 
     async def changes(self, workspace_id: str, after: int, limit: int) -> Changes:
         """Return getFeed, without texts."""
         path = f"/api/workspaces/{workspace_id}/feed"
         page = await self._get(schemas.FeedPage, path, after=str(after), limit=str(limit))
-        found = [
+        changes = [
             RecentChange(
-                each.position,
-                each.file_id,
-                each.path,
-                each.kind == "note",
-                each.state,
-                each.revision_id,
-                contract.written_time(each.changed_at),
+                entry.position,
+                entry.file_id,
+                entry.path,
+                entry.kind == "note",
+                entry.state,
+                entry.revision_id,
+                contract.written_time(entry.changed_at),
             )
-            for each in page.entries
+            for entry in page.entries
         ]
-        return Changes(found, page.next, page.position)
+        return Changes(changes, page.next, page.position)
 
     async def revisions(
         self, workspace_id: str, file_id: str, after: str | None, limit: int
@@ -181,19 +182,19 @@ class NotesOfApi:
         """Return a page of listRevisions."""
         path = f"{_file(workspace_id, file_id)}/revisions"
         page = await self._get(schemas.RevisionList, path, after=after, limit=str(limit))
-        found = [
+        revisions = [
             PastRevision(
-                each.id,
-                each.path,
-                each.size,
-                each.author_name,
-                each.origin,
-                None if each.client is None else each.client.name,
-                contract.written_time(each.created_at),
+                revision.id,
+                revision.path,
+                revision.size,
+                revision.author_name,
+                revision.origin,
+                None if revision.client is None else revision.client.name,
+                contract.written_time(revision.created_at),
             )
-            for each in page.items
+            for revision in page.items
         ]
-        return EntryPage(found, page.next)
+        return EntryPage(revisions, page.next)
 
     async def create(self, workspace_id: str, path: str, text: str) -> NoteChange:
         """Perform createFile."""
@@ -248,9 +249,9 @@ def _located(problem: Problem) -> str:
         return problem.detail
     return " ".join(
         "cursor must be next_cursor of the previous page, or null."
-        if each["pointer"] == _CURSOR
-        else str(each["message"])
-        for each in errors
+        if error["pointer"] == _CURSOR
+        else str(error["message"])
+        for error in errors
     )
 
 
