@@ -1,6 +1,6 @@
 """The notes of a workspace as its members see them in a browser: folders, and notes as HTML.
 
-Links lead to the pages of the workspace. Who may see them, the caller has checked.
+Links lead to the pages of the workspace. The caller checks who may see them.
 """
 
 from collections.abc import Sequence
@@ -26,12 +26,12 @@ _EVERYTHING: Final = LinkTarget("folder", None, "")
 _STEP = 500
 """References that are resolved between two checkpoints."""
 _FOLDERS = 20
-"""Folders that are looked at without letting others work."""
+"""Folders that are read between two checkpoints."""
 _TRIES = 4
 
 
 class Level(NamedTuple):
-    """A folder of the way to a place, with what is directly in it."""
+    """A folder on the way to a place, with what is directly in it."""
 
     path: str
     contents: FolderContents
@@ -103,58 +103,58 @@ class MemberNotes:
 
         A folder exists as long as notes are in it: the way ends before one that has none.
         """
-        found = await self._place(workspace_id)
-        return [Level("", FolderContents([], []))] if found is None else _levels(found[1], folder)
+        place = await self._place(workspace_id)
+        return [Level("", FolderContents([], []))] if place is None else _levels(place[1], folder)
 
     async def folders(self, workspace_id: WorkspaceId, most: int) -> list[str]:
         """Return the paths of at most ``most`` folders of a workspace, the upper ones first."""
-        found = await self._place(workspace_id)
-        if found is None:
+        place = await self._place(workspace_id)
+        if place is None:
             return []
         paths = [""]
         for at, path in enumerate(paths):
             if len(paths) > most:
                 break
-            for each in found[1].folder(path).folders:
-                paths.append(f"{path}/{each.name}".lstrip("/"))  # noqa: PERF401
+            for folder in place[1].folder(path).folders:
+                paths.append(f"{path}/{folder.name}".lstrip("/"))  # noqa: PERF401
             if at % _FOLDERS == _FOLDERS - 1:
                 await trio.lowlevel.checkpoint()
         return paths[1 : most + 1]
 
     async def open_note(self, workspace_id: WorkspaceId, file_id: FileId, folder: str) -> OpenNote:
-        """Return a live note as HTML, with the folders down to ``folder``, where it should be.
+        """Return a live note as HTML, with the folders down to ``folder``, in which it should be.
 
         Raises `RenderingPostponed` and `octavo.store.TextDamaged`.
         """
-        found = await self._rendered(workspace_id, file_id)
-        if found is None:
+        rendered = await self._rendered(workspace_id, file_id)
+        if rendered is None:
             return OpenNote(None, await self.way(workspace_id, folder))
-        body = await self._placed(workspace_id, *found)
-        return OpenNote(body, _levels(found.site, folder))
+        body = await self._placed(workspace_id, *rendered)
+        return OpenNote(body, _levels(rendered.site, folder))
 
     async def title(self, workspace_id: WorkspaceId, file_id: FileId) -> str:
-        """Return the title of a live note; '' for none, or without the note.
+        """Return the title of a live note; '' if it has none, or does not exist.
 
         Raises the same errors as `open_note`.
         """
-        found = await self._rendered(workspace_id, file_id)
-        return "" if found is None else found.note.title
+        rendered = await self._rendered(workspace_id, file_id)
+        return "" if rendered is None else rendered.note.title
 
     async def known_title(self, workspace_id: WorkspaceId, file_id: FileId) -> str:
         """Return the title of a live note that was rendered before; '' otherwise."""
-        found = await self._source(workspace_id, file_id)
-        rendered = None if found is None else await self._renderings.known(found.source)
+        source = await self._source(workspace_id, file_id)
+        rendered = None if source is None else await self._renderings.known(source.source)
         return "" if rendered is None else rendered.title
 
     async def preview(self, workspace_id: WorkspaceId, path: str, text: str) -> NoteBody | None:
-        """Return a text that is not saved as HTML, as a note at ``path`` would be shown.
+        """Return an unsaved text as HTML, as a note at ``path`` would be shown.
 
-        None if it is to be shown as it was written. Raises `RenderingPostponed`.
+        Return None if it is to be shown as it was written. Raises `RenderingPostponed`.
         """
-        found = await self._place(workspace_id)
-        if found is None:
+        place = await self._place(workspace_id)
+        if place is None:
             return None
-        number, site = found
+        number, site = place
         rendered = await self._renderings.preview(number, text)
         if rendered is None:
             return None
@@ -162,23 +162,23 @@ class MemberNotes:
 
     async def _rendered(self, workspace_id: WorkspaceId, file_id: FileId) -> _Rendered | None:
         for _ in range(_TRIES):
-            found = await self._source(workspace_id, file_id)
-            if found is None:
+            source = await self._source(workspace_id, file_id)
+            if source is None:
                 return None
             try:
-                rendered = await self._renderings.get(found.source)
+                rendered = await self._renderings.get(source.source)
             except TextGone:
                 continue
-            return None if rendered is None else _Rendered(found.site, found.path, rendered)
+            return None if rendered is None else _Rendered(source.site, source.path, rendered)
         raise RenderingPostponed
 
     async def _source(self, workspace_id: WorkspaceId, file_id: FileId) -> _Source | None:
         """Return where the text of a live note is; None without the note."""
-        found = await self._place(workspace_id)
-        file = None if found is None else found[1].file(file_id)
-        if found is None or file is None or file.kind != "note":
+        place = await self._place(workspace_id)
+        file = None if place is None else place[1].file(file_id)
+        if place is None or file is None or file.kind != "note":
             return None
-        number, site = found
+        number, site = place
         return _Source(site, file.path, TextSource(number, file_id, file.content, file.digest))
 
     async def _place(self, workspace_id: WorkspaceId) -> tuple[int, WorkspaceMap] | None:
@@ -250,13 +250,13 @@ def missing_path(kind: str, to: str, path: str) -> str:
     """
     folder = path.rpartition("/")[0]
     if kind == "wiki":
-        found = to.strip("/") if "/" in to else f"{folder}/{to}".lstrip("/")
+        wanted = to.strip("/") if "/" in to else f"{folder}/{to}".lstrip("/")
     else:
-        names = [] if to.startswith("/") else [each for each in folder.split("/") if each]
-        for each in to.split("/"):
-            if each == "..":
+        names = [] if to.startswith("/") else [name for name in folder.split("/") if name]
+        for name in to.split("/"):
+            if name == "..":
                 names = names[:-1]
-            elif each not in ("", "."):
-                names.append(each)
-        found = "/".join(names)
-    return found if found.lower().endswith(NOTE_SUFFIX) else found + NOTE_SUFFIX
+            elif name not in ("", "."):
+                names.append(name)
+        wanted = "/".join(names)
+    return wanted if wanted.lower().endswith(NOTE_SUFFIX) else wanted + NOTE_SUFFIX

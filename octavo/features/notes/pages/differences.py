@@ -21,17 +21,17 @@ MOST_SHOWN = 20
 LONGEST_AROUND = 160
 """Characters of the text before a place, and of that after it."""
 LONGEST_SIDE = 1_000
-"""Characters of what one side made of a place, and of the base there."""
+"""Characters of one side of a conflict, and of its base."""
 _CUT = "…"
 
 
 class ConflictSide(NamedTuple):
-    """What one side made of a place.
+    """One side of a conflict.
 
     Attributes:
-        before: the text of the side that leads to the place.
-        pieces: the changes of the side there.
-        after: the text of the side that follows.
+        before: the text of this side before the place.
+        pieces: the changes of this side there.
+        after: the text of this side that follows.
     """
 
     before: str
@@ -56,20 +56,20 @@ def conflict_views(
     """
     shown = conflicts[:MOST_SHOWN]
     headings = [leaf for leaf in leaves_of(theirs) if leaf.level] if shown else []
-    found: list[ConflictView] = []
+    views: list[ConflictView] = []
     following = 0
-    for each in shown:
-        while following < len(headings) and headings[following].end <= each.at_theirs:
+    for conflict in shown:
+        while following < len(headings) and headings[following].end <= conflict.at_theirs:
             following += 1
         above = headings[following - 1] if following else None
-        found.append(
+        views.append(
             ConflictView(
                 "" if above is None else _ended(title_of(theirs[above.start : above.end])),
-                _side(mine, each.at_mine, each.base, each.mine),
-                _side(theirs, each.at_theirs, each.base, each.theirs),
+                _side(mine, conflict.at_mine, conflict.base, conflict.mine),
+                _side(theirs, conflict.at_theirs, conflict.base, conflict.theirs),
             )
         )
-    return found
+    return views
 
 
 def _side(text: str, start: int, base: str, changed: str) -> ConflictSide:
@@ -82,7 +82,7 @@ def _pieces(base: str, changed: str) -> Sequence[ChangedPiece]:
     if max(len(base), len(changed)) <= LONGEST_SIDE:
         return words(base, changed)
     pieces = (ChangedPiece("removed", _shortened(base)), ChangedPiece("added", _shortened(changed)))
-    return [each for each in pieces if each.text]
+    return [piece for piece in pieces if piece.text]
 
 
 def text_before(text: str, at: int) -> str:
@@ -149,22 +149,22 @@ class Meanwhile:
 
 
 def meanwhile(file: WorkspaceFile, base: str | None, mine: str) -> Meanwhile:
-    """Return what happened between ``base`` and a note, beside what somebody wrote.
+    """Return what happened to a note since ``base``, while somebody wrote ``mine``.
 
-    ``base`` is None if its text is not stored any more. Takes a tenth of a
-    second for most notes, and a few seconds for the longest ones that differ in every line.
+    ``base`` is None if its text is not stored any more. Takes a tenth of a second for most notes,
+    and a few seconds for the longest ones that differ in every line.
     """
     theirs = file.text or ""
     if base is None:
         base = shared(mine, theirs)
-    found = merge(base, mine, theirs)
-    count = len(found.conflicts)
-    shown = conflict_views(mine, theirs, found.conflicts)
+    merged = merge(base, mine, theirs)
+    count = len(merged.conflicts)
+    shown = conflict_views(mine, theirs, merged.conflicts)
     if len(base) + len(mine) + len(theirs) > _LONGEST_COMPARED:
-        return Meanwhile(file, found.text, count, shown, None, None)
+        return Meanwhile(file, merged.text, count, shown, None, None)
     return Meanwhile(
         file,
-        found.text,
+        merged.text,
         count,
         shown,
         shortened(words(base, theirs))[0],
@@ -173,61 +173,61 @@ def meanwhile(file: WorkspaceFile, base: str | None, mine: str) -> Meanwhile:
 
 
 def shortened(pieces: Sequence[ChangedPiece]) -> tuple[list[ChangedPiece], bool]:
-    """Return the pieces of a difference as a page shows them, and whether that is not all.
+    """Return the pieces of a difference that a page shows, and whether changes are left out.
 
-    The middle of long unchanged ones is left out, the end of long changed ones, and what exceeds
+    The middle of long unchanged pieces is left out, the end of long changed ones, and what exceeds
     `MOST_CHARACTERS`.
     """
-    found: list[ChangedPiece] = []
+    shown: list[ChangedPiece] = []
     left, is_cut = MOST_CHARACTERS, len(pieces) > MOST_PIECES
-    for at, each in enumerate(pieces[:MOST_PIECES]):
-        text = each.text
-        if each.kind == "equal" and len(text) > 2 * _LONGEST_SHOWN:
+    for at, piece in enumerate(pieces[:MOST_PIECES]):
+        text = piece.text
+        if piece.kind == "equal" and len(text) > 2 * _LONGEST_SHOWN:
             start = "" if at == 0 else text[:_LONGEST_SHOWN]
             end = "" if at == len(pieces) - 1 else text[-_LONGEST_SHOWN:]
             text = f"{start} … {end}"
         text, is_short = _begin_of(text)
         is_cut = is_cut or is_short
         if len(text) > left:
-            return found, True
+            return shown, True
         left -= len(text)
-        found.append(each._replace(text=text))
-    return found, is_cut
+        shown.append(piece._replace(text=text))
+    return shown, is_cut
 
 
 def _begin_of(text: str) -> tuple[str, bool]:
-    """Return a text as far as it is shown, and whether that is not all."""
+    """Return the part of a text that is shown, and whether it is cut."""
     if len(text) <= LONGEST_CHANGE:
         return text, False
     return f"{text[:LONGEST_CHANGE]} …\n", True
 
 
 def without_line_ends(hunks: Sequence[DiffHunk]) -> list[DiffHunk]:
-    """Return the hunks without the changes that only end the last line of a text, or don't."""
-    found = []
-    for each in hunks:
-        given = [ChangedLine(line.kind, line.text) for line in each.lines]
-        lines = tuple(DiffLine(kind=kind, text=text) for kind, text in ended_alike(given))
+    """Return the hunks without changes of nothing but the line end of the last line."""
+    remaining = []
+    for hunk in hunks:
+        before = [ChangedLine(line.kind, line.text) for line in hunk.lines]
+        lines = tuple(DiffLine(kind=kind, text=text) for kind, text in ended_alike(before))
         if any(line.kind != "context" for line in lines):
-            found.append(each.model_copy(update={"lines": lines}))
-    return found
+            remaining.append(hunk.model_copy(update={"lines": lines}))
+    return remaining
 
 
 def cut(hunks: Sequence[DiffHunk]) -> tuple[list[DiffHunk], bool]:
-    """Return the hunks as far as they are shown, and whether that is not all.
+    """Return the part of the hunks that is shown, and whether it is cut.
 
     The end of long lines is left out, and what exceeds `MOST_CHARACTERS`.
     """
     left, is_cut = MOST_CHARACTERS, False
-    found: list[DiffHunk] = []
-    for each in hunks:
+    shown: list[DiffHunk] = []
+    for hunk in hunks:
         lines: list[DiffLine] = []
-        for line in each.lines:
+        for line in hunk.lines:
             text, is_short = _begin_of(line.text)
             is_cut = is_cut or is_short
             if len(text) > left:
-                return [*found, each.model_copy(update={"lines": tuple(lines)})], True
+                return [*shown, hunk.model_copy(update={"lines": tuple(lines)})], True
             left -= len(text)
             lines.append(line.model_copy(update={"text": text}) if is_short else line)
-        found.append(each.model_copy(update={"lines": tuple(lines)}))
-    return found, is_cut
+        shown.append(hunk.model_copy(update={"lines": tuple(lines)}))
+    return shown, is_cut

@@ -1,4 +1,4 @@
-"""Write a note in a form: new ones, changes, previews, images, and changes at the same time."""
+"""Write notes in forms: new ones, changes, previews, images, and what others changed meanwhile."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -6,7 +6,6 @@ from functools import partial
 from sys import getsizeof
 from typing import NamedTuple
 from urllib.parse import quote
-from uuid import UUID
 
 from octavo_rules import schemas
 from octavo_rules.identity import RevisionId
@@ -31,36 +30,36 @@ from octavo.store.fair_turns import FairThreads
 _UNNAMED = "Note"
 _INBOX = "Inbox"
 MIXED = "mixed"
-"""The line ends of a text that has several."""
+"""The line ends of a text that has several kinds."""
 
 
 def fields_of(visitor: Visitor, new_id: Callable[[], str]) -> dict[str, str]:
-    """Return the fields of the form; what is no identifier is replaced by a new one."""
-    given = visitor.given
+    """Return the fields of the form; invalid identifiers are replaced by new ones."""
+    sent = visitor.given
     return {
-        "path": given.get("path", ""),
-        "path-before": given.get("path-before", ""),
-        "text": with_line_ends(frame.plain(visitor, "text"), given.get("lines", "")),
-        "lines": given.get("lines", ""),
-        "head": _identifier(given.get("head", "")) or new_id(),
-        "mutation": _identifier(given.get("mutation", "")) or new_id(),
-        "action": given.get("action", "save"),
+        "path": sent.get("path", ""),
+        "path-before": sent.get("path-before", ""),
+        "text": with_line_ends(frame.plain(visitor, "text"), sent.get("lines", "")),
+        "lines": sent.get("lines", ""),
+        "head": frame.identifier(sent.get("head", "")) or new_id(),
+        "mutation": frame.identifier(sent.get("mutation", "")) or new_id(),
+        "action": sent.get("action", "save"),
     }
 
 
-def path_of_new(given: Mapping[str, str]) -> tuple[str, bool]:
+def path_of_new(fields: Mapping[str, str]) -> tuple[str, bool]:
     """Return the path of a new note, and whether the form names it: otherwise its text does."""
-    path = given["path"].strip()
+    path = fields["path"].strip()
     if path and not path.endswith("/"):
         return written_path(path), True
     folder = path.strip("/") or ("" if path else _INBOX)
-    name = name_from_text(given["text"]) or _UNNAMED
+    name = name_from_text(fields["text"]) or _UNNAMED
     return f"{folder}/{name}{NOTE_SUFFIX}".lstrip("/"), False
 
 
-def path_after(given: str, before: str) -> str:
-    """Return the path that a form gives a note; one that nobody touched stays as it is."""
-    return before if given == before else written_path(given)
+def path_after(typed: str, before: str) -> str:
+    """Return the path that a form gives a note: exactly ``before`` if nobody has edited it."""
+    return before if typed == before else written_path(typed)
 
 
 def relative_link(path: str, target: str) -> str:
@@ -69,7 +68,7 @@ def relative_link(path: str, target: str) -> str:
 
 
 def line_end_of(text: str) -> str:
-    """Return ``crlf`` for a text whose lines all end so, nothing for LF, and otherwise `MIXED`."""
+    """Return ``crlf`` if all lines end with CR LF, nothing for LF, and otherwise `MIXED`."""
     if "\r" not in text:
         return ""
     rest = text.replace("\r\n", "")
@@ -79,13 +78,6 @@ def line_end_of(text: str) -> str:
 def with_line_ends(text: str, lines: str) -> str:
     """Return a text, whose lines end with LF, with the line ends that its note has."""
     return text.replace("\n", "\r\n") if lines == "crlf" else text
-
-
-def _identifier(text: str) -> str | None:
-    try:
-        return text if str(UUID(text)) == text else None
-    except ValueError:
-        return None
 
 
 MAX_MERGES = 2
@@ -99,7 +91,7 @@ _INSERTED = "The image is at the end of your text. The note is not saved yet."
 
 
 class _Preview(NamedTuple):
-    """A preview: without a body, the text is shown as it was written, if it was asked for."""
+    """A preview, if it was ``asked`` for; without a body, the text is shown as it was written."""
 
     body: NoteBody | None = None
     asked: bool = True
@@ -128,9 +120,9 @@ class NoteEditing:
         site.page("/new")(self.choose_workspace)
 
     async def choose_workspace(self, visitor: Visitor) -> Response:
-        """Lead to the form of a new note, in the workspace that the visitor chooses."""
+        """Redirect to the form of a new note, or let the visitor choose a workspace first."""
         page = await visitor.api.get(schemas.WorkspaceList, LIST, limit="100")
-        writing = [each for each in page.items if each.role != "reader"]
+        writing = [workspace for workspace in page.items if workspace.role != "reader"]
         query = "&".join(
             f"{name}={quote(visitor.query[name])}"
             for name in ("path", "text", "folder")
@@ -146,37 +138,37 @@ class NoteEditing:
         query = visitor.query
         folder = query.get("folder", "").strip("/")
         path = query.get("path", "") or (f"{folder}/" if folder else "")
-        return await self._new(visitor, workspace, {"path": path, "text": query.get("text", "")})
+        return await self._new(workspace, {"path": path, "text": query.get("text", "")})
 
     async def create(self, visitor: Visitor, workspace_id: str) -> Response:
         """Create a note, or show its preview."""
         workspace = await frame.writable(visitor, workspace_id)
-        given = fields_of(visitor, self._pages.new_id)
-        path, is_named = path_of_new(given)
-        action, notice = given["action"], ""
+        fields = fields_of(visitor, self._pages.new_id)
+        path, is_named = path_of_new(fields)
+        action, notice = fields["action"], ""
         if action == "image" or chosen_image(visitor) is not None:
-            given, trouble = await self._with_image(visitor, workspace.id, given, path)
+            fields, trouble = await self._with_image(visitor, workspace.id, fields, path)
             notice = "" if trouble else _INSERTED
             if trouble or action == "image":
-                return await self._new(visitor, workspace, given, trouble, notice=notice)
+                return await self._new(workspace, fields, trouble, notice=notice)
         if action == "preview":
-            return await self._new(visitor, workspace, given, preview=path, notice=notice)
+            return await self._new(workspace, fields, preview=path, notice=notice)
         return await self._create(
-            visitor, workspace, given, path, "note-created", is_named=is_named
+            visitor, workspace, fields, path, "note-created", is_named=is_named
         )
 
     async def _create(
         self,
         visitor: Visitor,
         workspace: schemas.Workspace,
-        given: dict[str, str],
+        fields: dict[str, str],
         path: str,
         message: str,
         *,
         is_named: bool,
     ) -> Response:
         async def add(free: str) -> schemas.FileChange:
-            body = {"path": free, "text": given["text"], "mutationId": given["mutation"]}
+            body = {"path": free, "text": fields["text"], "mutationId": fields["mutation"]}
             made = await visitor.api.call("POST", f"{LIST}/{workspace.id}/files", body)
             return contract.typed(schemas.FileChange, made.result)
 
@@ -188,17 +180,17 @@ class NoteEditing:
         except Problem as problem:
             if problem.code == "mutation_reused":
                 # The form made a note before; the person went back, and changed it further.
-                return await self._change_made(visitor, workspace, given)
-            return await self._new(visitor, workspace, given, _trouble(problem))
+                return await self._change_made(visitor, workspace, fields)
+            return await self._new(workspace, fields, _trouble(problem))
         return redirect(f"{path_of(workspace.id)}/notes/{change.file_id}", message)
 
     async def _change_made(
-        self, visitor: Visitor, workspace: schemas.Workspace, given: dict[str, str]
+        self, visitor: Visitor, workspace: schemas.Workspace, fields: dict[str, str]
     ) -> Response:
         """Save the fields of a form in the note that it made before."""
-        receipt = await self._receipt(visitor, workspace.id, given)
-        [file_id] = {each.file_id for each in receipt.changes}
-        again = self._after(receipt, file_id, given)
+        receipt = await self._receipt(visitor, workspace.id, fields)
+        [file_id] = {change.file_id for change in receipt.changes}
+        again = self._after(receipt, file_id, fields)
         if not again["path"].strip():
             again["path"] = again["path-before"]
         return await self._save_or_explain(visitor, workspace, file_id, again)
@@ -212,88 +204,90 @@ class NoteEditing:
         if file.kind != "note":
             raise NotFound("This is an image, which has no text.")
         path, text = file.path or "", file.text or ""
-        given = {"path": path, "path-before": path, "text": text, "head": file.head.id}
-        return await self._edit(visitor, workspace, file.id, {**given, "lines": line_end_of(text)})
+        fields = {"path": path, "path-before": path, "text": text, "head": file.head.id}
+        return await self._edit(visitor, workspace, file.id, {**fields, "lines": line_end_of(text)})
 
     async def save(self, visitor: Visitor, workspace_id: str, file_id: str) -> Response:
         """Save a note, or show its preview, or what somebody else saved meanwhile."""
         workspace, file_id = await frame.writable(visitor, workspace_id), str(file_id)
-        given = fields_of(visitor, self._pages.new_id)
-        action, notice = given["action"], ""
+        fields = fields_of(visitor, self._pages.new_id)
+        action, notice = fields["action"], ""
         if action == "keep":
             return redirect(f"{path_of(workspace.id)}/notes/{file_id}", "theirs-kept")
-        # Its links are understood from there; those of a copy are not rewritten.
+        # Links in the text are resolved at this path. Those of a copy are not rewritten.
         rewritten = "rewrite" in visitor.given and action != "copy"
-        before = given["path-before"]
-        at = before if rewritten else path_after(given["path"], before)
+        before = fields["path-before"]
+        at = before if rewritten else path_after(fields["path"], before)
         if action == "image" or chosen_image(visitor) is not None:
-            given, trouble = await self._with_image(visitor, workspace.id, given, at)
+            fields, trouble = await self._with_image(visitor, workspace.id, fields, at)
             notice = "" if trouble else _INSERTED
             if trouble or action == "image":
-                return await self._edit(visitor, workspace, file_id, given, trouble, notice=notice)
+                return await self._edit(visitor, workspace, file_id, fields, trouble, notice=notice)
         if action == "preview":
-            return await self._edit(visitor, workspace, file_id, given, preview=at, notice=notice)
+            return await self._edit(visitor, workspace, file_id, fields, preview=at, notice=notice)
         if action == "copy":
-            stem = written_path(given["path"]).removesuffix(NOTE_SUFFIX)
+            stem = written_path(fields["path"]).removesuffix(NOTE_SUFFIX)
             path = f"{stem} (copy){NOTE_SUFFIX}"
-            return await self._create(visitor, workspace, given, path, "copy-saved", is_named=False)
-        return await self._save_or_explain(visitor, workspace, file_id, given)
+            return await self._create(
+                visitor, workspace, fields, path, "copy-saved", is_named=False
+            )
+        return await self._save_or_explain(visitor, workspace, file_id, fields)
 
     async def _save_or_explain(
-        self, visitor: Visitor, workspace: schemas.Workspace, file_id: str, given: dict[str, str]
+        self, visitor: Visitor, workspace: schemas.Workspace, file_id: str, fields: dict[str, str]
     ) -> Response:
         try:
             try:
-                change = await self._save(visitor, workspace.id, file_id, given)
+                change = await self._save(visitor, workspace.id, file_id, fields)
             except Problem as problem:
                 if problem.code != "mutation_reused":
                     raise
                 # The form was saved before; the person went back, and changed it further.
-                receipt = await self._receipt(visitor, workspace.id, given)
-                given = self._after(receipt, file_id, given)
-                change = await self._save(visitor, workspace.id, file_id, given)
+                receipt = await self._receipt(visitor, workspace.id, fields)
+                fields = self._after(receipt, file_id, fields)
+                change = await self._save(visitor, workspace.id, file_id, fields)
         except Problem as problem:
             if problem.code == "head_moved":
-                return await self._meanwhile(visitor, workspace, file_id, given)
+                return await self._meanwhile(visitor, workspace, file_id, fields)
             if problem.code in ("not_found", "file_purged"):
-                return await self._deleted(visitor, workspace, given)
-            return await self._edit(visitor, workspace, file_id, given, _trouble(problem))
+                return await self._deleted(workspace, fields)
+            return await self._edit(visitor, workspace, file_id, fields, _trouble(problem))
         message = "note-unchanged" if change.outcome == "unchanged" else "note-saved"
         return redirect(f"{path_of(workspace.id)}/notes/{file_id}", message)
 
     async def _save(
-        self, visitor: Visitor, workspace_id: str, file_id: str, given: Mapping[str, str]
+        self, visitor: Visitor, workspace_id: str, file_id: str, fields: Mapping[str, str]
     ) -> schemas.FileChange:
-        text = given["text"]
-        if given["lines"] == MIXED:
-            # Browsers can't send such lines: a text that nobody changed stays as it is.
-            before = await _text_of(visitor, workspace_id, file_id, given["head"])
+        text = fields["text"]
+        if fields["lines"] == MIXED:
+            # Browsers can't send mixed line ends: a text that nobody changed keeps them.
+            before = await _text_of(visitor, workspace_id, file_id, fields["head"])
             text = before if before is not None and frame.with_line_feeds(before) == text else text
-        body: dict[str, object] = {"text": text, "mutationId": given["mutation"]}
-        path = path_after(given["path"], given["path-before"])
-        if path != given["path-before"]:
+        body: dict[str, object] = {"text": text, "mutationId": fields["mutation"]}
+        path = path_after(fields["path"], fields["path-before"])
+        if path != fields["path-before"]:
             body.update(path=path, rewriteLinks="rewrite" in visitor.given)
-        headers = [(b"if-match", entity_tag(RevisionId(given["head"])))]
+        headers = [(b"if-match", entity_tag(RevisionId(fields["head"])))]
         place = frame.file_path(workspace_id, file_id)
         made = await visitor.api.call("PUT", place, body, headers=headers)
         return contract.typed(schemas.FileChange, made.result)
 
     async def _receipt(
-        self, visitor: Visitor, workspace_id: str, given: Mapping[str, str]
+        self, visitor: Visitor, workspace_id: str, fields: Mapping[str, str]
     ) -> schemas.ChangesetResult:
         """Return what a form saved before."""
-        place = f"{LIST}/{workspace_id}/receipts/{given['mutation']}"
+        place = f"{LIST}/{workspace_id}/receipts/{fields['mutation']}"
         return await visitor.api.get(schemas.ChangesetResult, place)
 
     def _after(
-        self, receipt: schemas.ChangesetResult, file_id: str, given: Mapping[str, str]
+        self, receipt: schemas.ChangesetResult, file_id: str, fields: Mapping[str, str]
     ) -> dict[str, str]:
-        """Return the fields of a form as if it had been made from what it saved before."""
-        again = {**given, "mutation": self._pages.new_id()}
-        for each in receipt.changes:
-            if each.file_id == file_id:
-                again["head"] = each.revision.id
-                again["path-before"] = each.path or given["path-before"]
+        """Return the fields of a form as if it had been opened after its earlier save."""
+        again = {**fields, "mutation": self._pages.new_id()}
+        for change in receipt.changes:
+            if change.file_id == file_id:
+                again["head"] = change.revision.id
+                again["path-before"] = change.path or fields["path-before"]
         return again
 
     async def _meanwhile(
@@ -301,7 +295,7 @@ class NoteEditing:
         visitor: Visitor,
         workspace: schemas.Workspace,
         file_id: str,
-        given: Mapping[str, str],
+        fields: Mapping[str, str],
     ) -> Response:
         """Show what somebody saved meanwhile, and the merged text, as a form."""
         try:
@@ -309,23 +303,23 @@ class NoteEditing:
         except Problem as problem:
             if problem.code not in ("not_found", "file_purged"):
                 raise
-            return await self._deleted(visitor, workspace, given)
-        path = path_after(given["path"], given["path-before"])
-        base = await _text_of(visitor, workspace.id, file_id, given["head"])
+            return await self._deleted(workspace, fields)
+        path = path_after(fields["path"], fields["path-before"])
+        base = await _text_of(visitor, workspace.id, file_id, fields["head"])
         same = base is not None and frame.with_line_feeds(base) == frame.with_line_feeds(
-            given["text"]
+            fields["text"]
         )
-        if same and path == given["path-before"]:
+        if same and path == fields["path-before"]:
             return redirect(f"{path_of(workspace.id)}/notes/{file_id}", "note-changed-meanwhile")
         try:
             with failures_as_problems():
-                await self._pages.texts.content(given["text"])
+                await self._pages.texts.content(fields["text"])
         except Problem as problem:
-            return await self._edit(visitor, workspace, file_id, given, _trouble(problem))
-        compare = partial(meanwhile, file, base, given["text"])
-        texts = (base or "", given["text"], file.text or "")
+            return await self._edit(visitor, workspace, file_id, fields, _trouble(problem))
+        compare = partial(meanwhile, file, base, fields["text"])
+        texts = (base or "", fields["text"], file.text or "")
         await reservation().reserve(_OF_A_MERGE * sum(map(getsizeof, texts)))
-        found = await self._merges.run(compare)
+        merged = await self._merges.run(compare)
         return await self._pages.show(
             "notes/meanwhile.html",
             workspace,
@@ -333,25 +327,23 @@ class NoteEditing:
             here=file.id,
             status=409,
             given={
-                **given,
-                "text": found.merged,
+                **fields,
+                "text": merged.merged,
                 "head": file.head.id,
-                "path": path if path != given["path-before"] else file.path,
+                "path": path if path != fields["path-before"] else file.path,
                 "path-before": file.path,
                 "mutation": self._pages.new_id(),
             },
             mutation_of_copy=self._pages.new_id(),
             rewrite="rewrite" in visitor.given,
-            written=given["text"],
-            found=found,
+            written=fields["text"],
+            found=merged,
             revision=await newest(visitor, workspace.id, file_id),
             crumbs=frame.crumbs_of(workspace, frame.folder_of(file.path or "")),
             title=await self._pages.known_title(workspace.id, file.id, file.path or ""),
         )
 
-    async def _deleted(
-        self, visitor: Visitor, workspace: schemas.Workspace, given: Mapping[str, str]
-    ) -> Response:
+    async def _deleted(self, workspace: schemas.Workspace, fields: Mapping[str, str]) -> Response:
         """Show the text of a note that was deleted meanwhile, as the form of a new one."""
         trouble = FormErrors(
             409,
@@ -359,29 +351,28 @@ class NoteEditing:
             "or copy what you need.",
             code="not_found",
         )
-        again = {**given, "mutation": self._pages.new_id()}
-        return await self._new(visitor, workspace, again, trouble)
+        again = {**fields, "mutation": self._pages.new_id()}
+        return await self._new(workspace, again, trouble)
 
     async def _new(
         self,
-        visitor: Visitor,
         workspace: schemas.Workspace,
-        given: Mapping[str, str],
+        fields: Mapping[str, str],
         trouble: FormErrors | None = None,
         *,
         preview: str | None = None,
         notice: str = "",
     ) -> Response:
-        folder = frame.folder_of(given["path"])
-        shown = await self._previewed(workspace.id, preview, given["text"])
+        folder = frame.folder_of(fields["path"])
+        shown = await self._previewed(workspace.id, preview, fields["text"])
         trouble = trouble or shown.trouble
         return await self._pages.show(
             "notes/new.html",
             workspace,
             folder=folder,
-            folders=[f"{each}/" for each in await self._pages.folders(workspace.id)],
+            folders=[f"{name}/" for name in await self._pages.folders(workspace.id)],
             trouble=trouble,
-            given={"mutation": self._pages.new_id(), **given},
+            given={"mutation": self._pages.new_id(), **fields},
             first=_first(trouble),
             labels=_LABELS,
             crumbs=frame.crumbs_of(workspace, folder),
@@ -395,15 +386,15 @@ class NoteEditing:
         visitor: Visitor,
         workspace: schemas.Workspace,
         file_id: str,
-        given: Mapping[str, str],
+        fields: Mapping[str, str],
         trouble: FormErrors | None = None,
         *,
         preview: str | None = None,
         notice: str = "",
     ) -> Response:
-        before = given["path-before"]
+        before = fields["path-before"]
         folder = frame.folder_of(before)
-        shown = await self._previewed(workspace.id, preview, given["text"], before)
+        shown = await self._previewed(workspace.id, preview, fields["text"], before)
         trouble = trouble or shown.trouble
         return await self._pages.show(
             "notes/edit.html",
@@ -411,7 +402,7 @@ class NoteEditing:
             folder=folder,
             here=file_id,
             trouble=trouble,
-            given={"mutation": self._pages.new_id(), **given},
+            given={"mutation": self._pages.new_id(), **fields},
             first=_first(trouble),
             labels=_LABELS,
             rewrite="rewrite" in visitor.given or not visitor.given,
@@ -437,16 +428,16 @@ class NoteEditing:
             return _Preview(asked=False, trouble=_trouble(problem))
 
     async def _with_image(
-        self, visitor: Visitor, workspace_id: str, given: dict[str, str], path: str
+        self, visitor: Visitor, workspace_id: str, fields: dict[str, str], path: str
     ) -> tuple[dict[str, str], FormErrors | None]:
         """Upload the image of the form, and return the fields with a link to it in the text."""
         added = await add_image(self._pages, visitor, workspace_id)
         if isinstance(added, FormErrors):
-            return given, added
+            return fields, added
         target = added.path or ""
         link = f"![{name_of(target).rpartition('.')[0]}]({relative_link(path, target)})"
-        text = given["text"].rstrip("\n")
-        return {**given, "text": f"{text}\n\n{link}\n".lstrip("\n")}, None
+        text = fields["text"].rstrip("\n")
+        return {**fields, "text": f"{text}\n\n{link}\n".lstrip("\n")}, None
 
 
 async def _text_of(
@@ -478,4 +469,4 @@ def _trouble(problem: Problem) -> FormErrors:
 
 def _first(trouble: FormErrors | None) -> str | None:
     fields = () if trouble is None else trouble.fields
-    return next((each for each in _FIELDS if each in fields), None)
+    return next((field for field in _FIELDS if field in fields), None)

@@ -1,4 +1,4 @@
-"""Fill an empty workspace with example notes, which explain notes by what they are."""
+"""Fill an empty workspace with example notes, which show what notes can do."""
 
 from functools import cache
 from hashlib import sha256
@@ -10,7 +10,7 @@ from octavo_rules.problems import Problem
 from octavo_rules.schemas import ChangesetResult
 from quart import Response
 
-from octavo.features.notes.pages.frame import NotePages, writable
+from octavo.features.notes.pages.frame import NotePages, identifier, writable
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.workspace_paths import LIST, path_of
@@ -24,8 +24,8 @@ _MILLISECONDS = 80
 @cache
 def example_notes() -> dict[str, str]:
     """Return the texts of the example by the paths of its notes."""
-    found = sorted(_NOTES.rglob("*.md"))
-    return {each.relative_to(_NOTES).as_posix(): each.read_text("utf-8") for each in found}
+    paths = sorted(_NOTES.rglob("*.md"))
+    return {path.relative_to(_NOTES).as_posix(): path.read_text("utf-8") for path in paths}
 
 
 def add_example(pages: NotePages) -> None:
@@ -34,7 +34,7 @@ def add_example(pages: NotePages) -> None:
     @pages.site.form(f"{HOME}/<uuid:workspace_id>/example", once=True)
     async def create(visitor: Visitor, workspace_id: str) -> Response:
         workspace = await writable(visitor, workspace_id)
-        mutation = _identifier(visitor.given.get("mutation", "")) or pages.new_id()
+        mutation = identifier(visitor.given.get("mutation", "")) or pages.new_id()
         body = {
             "mutationId": mutation,
             "operations": [
@@ -57,10 +57,3 @@ def _file_id(mutation: str, path: str) -> str:
     """Return the identifier of a note, which is the same when the form is sent again."""
     digest = sha256(f"{mutation} {path}".encode()).digest()
     return uuid7(UUID(mutation).int >> _MILLISECONDS, digest[:RANDOM_BYTES])
-
-
-def _identifier(text: str) -> str | None:
-    try:
-        return text if str(UUID(text)) == text else None
-    except ValueError:
-        return None

@@ -46,11 +46,11 @@ def add_finding_pages(pages: NotePages) -> None:
         folder = visitor.query.get("folder", "").strip("/")
         since = visitor.query.get("since", "")
         author = visitor.query.get("by", "")
-        found, trouble = None, None
+        results, trouble = None, None
         if asked:
             place = f"{LIST}/{workspace_id}/search"
             try:
-                found = await visitor.api.get(
+                results = await visitor.api.get(
                     SearchResults,
                     place,
                     q=asked,
@@ -70,7 +70,7 @@ def add_finding_pages(pages: NotePages) -> None:
             has_folder=levels[-1].path == folder,
             folders=await pages.folders(workspace.id),
             trouble=trouble,
-            found=found,
+            found=results,
             asked=asked,
             since=since if since in _SECONDS else "",
             times=TIMES,
@@ -99,7 +99,7 @@ def add_finding_pages(pages: NotePages) -> None:
 
 
 def _time_of(since: str, now: float) -> str | None:
-    """Return the time of the first change; None for any, also for one that is no choice."""
+    """Return the earliest time of a change; None for any time, and for an unknown choice."""
     seconds = _SECONDS.get(since)
     return (
         None
@@ -112,8 +112,11 @@ async def _people(visitor: Visitor, workspace_id: str) -> dict[str, str]:
     """Return the members by their accounts; the visitor first."""
     own = visitor.account.id
     names = await names_of(visitor, workspace_id)
-    others = sorted((each for each in names if each != own), key=lambda each: names[each].lower())
-    return {own: "By me", **{each: f"By {names[each]}" for each in others}}
+    others = sorted(
+        (account_id for account_id in names if account_id != own),
+        key=lambda account_id: names[account_id].lower(),
+    )
+    return {own: "By me", **{account_id: f"By {names[account_id]}" for account_id in others}}
 
 
 def pieces_of(snippet: SnippetDocument) -> Iterator[Piece]:

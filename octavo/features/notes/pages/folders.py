@@ -45,8 +45,8 @@ def add_folder_pages(pages: NotePages) -> None:
         recent: Sequence[ListedFile] = ()
         if not folder and not rows:
             listed = f"{LIST}/{workspace_id}/files"
-            found = await visitor.api.get(FileList, listed, order="recent", limit=_RECENT)
-            recent = found.items
+            page = await visitor.api.get(FileList, listed, order="recent", limit=_RECENT)
+            recent = page.items
         return await pages.show(
             "notes/folder.html",
             workspace,
@@ -89,14 +89,14 @@ def add_folder_pages(pages: NotePages) -> None:
 async def _programs(
     visitor: Visitor, workspace_id: str, items: Sequence[ListedFile]
 ) -> Mapping[str, str]:
-    """Return the names of the programs that changed files last, by the ids of these."""
-    found: dict[str, str] = {}
-    for each in items:
-        if each.head.origin == "mcp":
-            revision = await newest(visitor, workspace_id, each.id)
+    """Return the names of the programs that changed files last, by the ids of the files."""
+    programs: dict[str, str] = {}
+    for file in items:
+        if file.head.origin == "mcp":
+            revision = await newest(visitor, workspace_id, file.id)
             if revision is not None and revision.client is not None:
-                found[each.id] = revision.client.name
-    return found
+                programs[file.id] = revision.client.name
+    return programs
 
 
 def _rows(text: str) -> int:

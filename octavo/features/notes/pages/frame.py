@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
+from uuid import UUID
 
 from octavo_rules.identity import RANDOM_BYTES, FileId, WorkspaceId, uuid7
 from octavo_rules.problems import Forbidden, Problem
@@ -136,12 +137,12 @@ class NotePages:
         )
 
     async def way(self, workspace_id: str, folder: str) -> Sequence[Level]:
-        """Return the folders down to one. Raises the problem of a database that is away."""
+        """Return the folders down to one. Raises a problem if the database is unavailable."""
         with failures_as_problems():
             return await self.notes.way(WorkspaceId(workspace_id), folder)
 
     async def folders(self, workspace_id: str) -> list[str]:
-        """Return folders for a field with suggestions. Raises the problem as `way` does."""
+        """Return folders for a field with suggestions. Raises the same problem as `way`."""
         with failures_as_problems():
             return await self.notes.folders(WorkspaceId(workspace_id), MOST_SUGGESTED)
 
@@ -151,7 +152,7 @@ class NotePages:
             return await self.notes.open_note(WorkspaceId(workspace_id), FileId(file_id), folder)
 
     async def title(self, workspace_id: str, file_id: str, path: str) -> str:
-        """Return the title of a live note; else, or while it is not known, the name of the file."""
+        """Return the title of a live note; without one, or if that fails, the name of the file."""
         try:
             with failures_as_problems():
                 title = await self.notes.title(WorkspaceId(workspace_id), FileId(str(file_id)))
@@ -195,7 +196,15 @@ async def writable(visitor: Visitor, workspace_id: str) -> Workspace:
 async def names_of(visitor: Visitor, workspace_id: str) -> Mapping[str, str]:
     """Return the names of the members by their accounts."""
     members = await visitor.api.get(MemberList, f"{LIST}/{workspace_id}/members", limit="500")
-    return {each.account_id: each.display_name for each in members.items}
+    return {member.account_id: member.display_name for member in members.items}
+
+
+def identifier(text: str) -> str | None:
+    """Return an identifier that a form sent; None if it is not valid."""
+    try:
+        return text if str(UUID(text)) == text else None
+    except ValueError:
+        return None
 
 
 def file_path(workspace_id: str, file_id: str) -> str:
@@ -210,10 +219,10 @@ def folder_of(path: str) -> str:
 
 def crumbs_of(workspace: Workspace, folder: str) -> list[tuple[str, str]]:
     """Return the way from the workspace to a folder: query and name of each."""
-    found = [("", workspace.name)]
+    crumbs = [("", workspace.name)]
     names = folder.split("/") if folder else []
-    found += [("/".join(names[: depth + 1]), name) for depth, name in enumerate(names)]
-    return found
+    crumbs += [("/".join(names[: depth + 1]), name) for depth, name in enumerate(names)]
+    return crumbs
 
 
 def tree_of(levels: Sequence[Level]) -> NoteTree:
@@ -227,15 +236,15 @@ def tree_of(levels: Sequence[Level]) -> NoteTree:
 def _opened(level: Level, inner: NoteTree | None) -> NoteTree:
     folders: list[TreeFolder] = []
     left_out = 0
-    for count, each in enumerate(level.contents.folders):
-        path = f"{level.path}/{each.name}".lstrip("/")
+    for count, folder in enumerate(level.contents.folders):
+        path = f"{level.path}/{folder.name}".lstrip("/")
         within = inner if inner is not None and inner.path == path else None
         if count < MOST_IN_TREE or within is not None:
-            folders.append(TreeFolder(each.name, path, each.address, each.notes, within))
+            folders.append(TreeFolder(folder.name, path, folder.address, folder.notes, within))
         else:
             left_out += 1
     notes = level.contents.notes
-    shown = [TreeNote(name_of(each.path), each.file_id) for each in notes[:MOST_IN_TREE]]
+    shown = [TreeNote(name_of(note.path), note.file_id) for note in notes[:MOST_IN_TREE]]
     return NoteTree(level.path, folders, shown, left_out + len(notes) - len(shown))
 
 

@@ -41,9 +41,9 @@ async def add_image(
     except BodyTooLarge:
         return FormErrors(BodyTooLarge.status, "", {IMAGE: _TOO_LARGE}, code=BodyTooLarge.code)
     except Problem as problem:
-        found = form_errors_of(problem)
-        text = " ".join((found.text, *found.fields.values())).strip()
-        return FormErrors(found.status, "", {IMAGE: text}, found.headers, found.code)
+        errors = form_errors_of(problem)
+        text = " ".join((errors.text, *errors.fields.values())).strip()
+        return FormErrors(errors.status, "", {IMAGE: text}, errors.headers, errors.code)
 
 
 def chosen_image(visitor: Visitor) -> SentFile | None:
@@ -85,13 +85,13 @@ async def at_free_path(
     problems.
     """
     conflicts = 0
-    for found in islice(numbered_paths(path), _TRIES):
-        if await _is_taken(visitor, workspace_id, found):
+    for candidate in islice(numbered_paths(path), _TRIES):
+        if await _is_taken(visitor, workspace_id, candidate):
             continue
         try:
-            return await add(found)
+            return await add(candidate)
         except Problem as problem:
-            # One that differs in case, or that somebody else added meanwhile.
+            # A path that differs only in case exists, or somebody else has added this one.
             if problem.code != "path_conflict" or conflicts == _CONFLICTS:
                 raise
             conflicts += 1
@@ -104,9 +104,9 @@ async def _is_taken(visitor: Visitor, workspace_id: str, path: str) -> bool:
     return bool(page.items) and page.items[0].path == path
 
 
-def image_name(given: str) -> str:
+def image_name(sent_name: str) -> str:
     """Return a name for an image that is valid in a path and in a header."""
-    name = given.replace("\\", "/").rpartition("/")[2]
+    name = sent_name.replace("\\", "/").rpartition("/")[2]
     stem, _, ending = name.rpartition(".")
     kind = _OTHERS.sub("", ending.lower())
     return f"{name_from_text(stem) or 'image'}.{kind}" if stem and kind else "image"
@@ -134,7 +134,7 @@ def add_image_pages(pages: NotePages) -> None:
             limit=_ROWS,
             after=visitor.query.get("after"),
         )
-        images = [each for each in page.items if each.kind == "attachment"]
+        images = [file for file in page.items if file.kind == "attachment"]
         return await pages.show(
             "notes/images.html",
             workspace,

@@ -36,7 +36,7 @@ def add_move_pages(pages: frame.NotePages) -> None:
         return await pages.show(
             "notes/move.html",
             workspace,
-            folders=[f"{each}/{name_of(path)}" for each in folders],
+            folders=[f"{folder}/{name_of(path)}" for folder in folders],
             folder=frame.folder_of(path),
             here=file.id,
             trouble=trouble,
@@ -55,19 +55,19 @@ def add_move_pages(pages: frame.NotePages) -> None:
     @pages.site.form(_RULE, once=True)
     async def move(visitor: Visitor, workspace_id: str, file_id: str) -> Response:
         workspace = await frame.writable(visitor, workspace_id)
-        given = visitor.given
-        path = given.get("path", "")
+        fields = visitor.given
+        path = fields.get("path", "")
         if not path.strip().strip("/"):
             return await form(
                 visitor, workspace_id, file_id, FormErrors(400, "", {"path": "Give a path."})
             )
-        # Whatever the text is: only the path changes.
+        # The present head will do, whatever its text is: only the path changes.
         file = await live_file(pages, visitor, workspace, file_id)
         if isinstance(file, Response):
             return file
         if path != file.path:
             path = written_path(path) if file.kind == "note" else path.strip()
-        body = {"path": path, "rewriteLinks": "rewrite" in given}
+        body = {"path": path, "rewriteLinks": "rewrite" in fields}
         headers = [(b"if-match", entity_tag(RevisionId(file.head.id)))]
         try:
             made = await visitor.api.call(
@@ -125,7 +125,7 @@ def add_deletion_pages(pages: frame.NotePages) -> None:
         noun = frame.NOUNS[file.kind]
         headers = [(b"if-match", entity_tag(RevisionId(file.head.id)))]
         if visitor.given.get("head", "") != file.head.id:
-            # It has another text than the one that the person saw.
+            # The person has seen another text.
             return redirect(f"{path_of(workspace.id)}/notes/{file.id}", f"{noun}-changed")
         place = frame.file_path(workspace.id, file.id)
         await visitor.api.call("DELETE", place, headers=headers)
@@ -181,7 +181,7 @@ def add_deletion_pages(pages: frame.NotePages) -> None:
         headers = [(b"if-match", entity_tag(RevisionId(head.id)))]
         path = visitor.given.get("path", "")
         body: dict[str, object] = {}
-        # One that nobody touched stays as it is.
+        # A path that nobody has edited stays as it is.
         if path and path != head.path:
             body["path"] = written_path(path) if head.kind == "note" else path.strip()
             body["rewriteLinks"] = True
@@ -233,11 +233,11 @@ async def _deleted(visitor: Visitor, workspace_id: str, file_id: str) -> ListedR
 async def _linking(visitor: Visitor, workspace_id: str, file_id: str) -> int | None:
     """Return how many links lead to a note, at most 100; None while they are not indexed."""
     try:
-        found = await visitor.api.get(
+        links = await visitor.api.get(
             FileLinks, f"{frame.file_path(workspace_id, file_id)}/links", limit=_LINKS
         )
     except NotFound:
         raise
     except Problem:
         return None
-    return len(found.incoming)
+    return len(links.incoming)

@@ -1,4 +1,4 @@
-"""The page of a note and its history: revisions, differences, and an earlier text made new."""
+"""The page of a note and its history: revisions, differences, and restoring an earlier text."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,14 +11,7 @@ from octavo_rules.schemas import DiffHunk, ListedRevision, RevisionDiff, Revisio
 from quart import Response
 
 from octavo.features.history.rules.revision_diff import ChangedPiece
-from octavo.features.notes.pages import frame
-from octavo.features.notes.pages.differences import (
-    MOST_LINES,
-    MOST_PIECES,
-    cut,
-    shortened,
-    without_line_ends,
-)
+from octavo.features.notes.pages import differences, frame
 from octavo.features.publishing.pages.outline import outline_of
 from octavo.http import contract
 from octavo.http.pages.page_registry import Visitor
@@ -90,10 +83,10 @@ async def newest(
     """Return the head of a file in any state; None without the file."""
     place = f"{frame.file_path(workspace_id, file_id)}/revisions"
     try:
-        found = await visitor.api.get(schemas.RevisionList, place, limit="1")
+        revisions = await visitor.api.get(schemas.RevisionList, place, limit="1")
     except NotFound:
         return None
-    return found.items[0] if found.items else None
+    return revisions.items[0] if revisions.items else None
 
 
 async def _links(visitor: Visitor, workspace_id: str, file_id: str) -> schemas.FileLinks | None:
@@ -111,19 +104,19 @@ async def _links(visitor: Visitor, workspace_id: str, file_id: str) -> schemas.F
 
 def linking_notes(incoming: Sequence[schemas.FoundLinkDocument]) -> list[schemas.FoundLinkDocument]:
     """Return one link of each note that links to a file."""
-    found: dict[str, schemas.FoundLinkDocument] = {}
-    for each in incoming:
-        found.setdefault(each.file_id, each)
-    return [*found.values()]
+    links: dict[str, schemas.FoundLinkDocument] = {}
+    for link in incoming:
+        links.setdefault(link.file_id, link)
+    return [*links.values()]
 
 
 def attachments_of(outgoing: Sequence[schemas.OutgoingLinkDocument]) -> list[tuple[str, str]]:
     """Return the images that a note links to, each once: its id and its path."""
-    found: dict[str, str] = {}
-    for each in outgoing:
-        if each.file_id is not None and each.path is not None and kind_of(each.path) != "note":
-            found.setdefault(each.file_id, each.path)
-    return [*found.items()]
+    images: dict[str, str] = {}
+    for link in outgoing:
+        if link.file_id is not None and link.path is not None and kind_of(link.path) != "note":
+            images.setdefault(link.file_id, link.path)
+    return [*images.items()]
 
 
 VIEWS: Mapping[str, str] = {"words": "By words", "lines": "By lines", "sides": "Side by side"}
@@ -151,7 +144,7 @@ def add_history_pages(pages: frame.NotePages) -> None:
         if head is None:
             raise NotFound
         path = head.path or ""
-        found = await visitor.api.get(
+        page = await visitor.api.get(
             RevisionList,
             f"{frame.file_path(workspace_id, file_id)}/revisions",
             limit=_ROWS,
@@ -163,7 +156,7 @@ def add_history_pages(pages: frame.NotePages) -> None:
             workspace,
             folder=frame.folder_of(path),
             here=str(file_id),
-            page=found,
+            page=page,
             head=head,
             live=live,
             noun=frame.NOUNS[head.kind],
@@ -203,28 +196,28 @@ def add_history_pages(pages: frame.NotePages) -> None:
         view = visitor.query.get("view", "words")
         if view not in VIEWS:
             view = "words"
-        found = await visitor.api.get(
+        difference = await visitor.api.get(
             RevisionDiff,
             f"{frame.file_path(workspace_id, file_id)}/diff",
             old=visitor.query.get("old"),
             new=visitor.query.get("new"),
             by="words" if view == "words" else "lines",
-            limit=str(MOST_PIECES if view == "words" else MOST_LINES),
+            limit=str(differences.MOST_PIECES if view == "words" else differences.MOST_LINES),
         )
-        path = found.new.path or ""
-        pieces = [ChangedPiece(each.kind, each.text) for each in found.words or ()]
-        shown, is_short = shortened(pieces)
-        hunks, is_cut = cut(without_line_ends(found.hunks or ()))
+        path = difference.new.path or ""
+        pieces = [ChangedPiece(piece.kind, piece.text) for piece in difference.words or ()]
+        shown, is_short = differences.shortened(pieces)
+        hunks, is_cut = differences.cut(differences.without_line_ends(difference.hunks or ()))
         return await pages.show(
             "notes/difference.html",
             workspace,
             folder=frame.folder_of(path),
             here=str(file_id),
-            found=found,
+            found=difference,
             pieces=shown,
             hunks=hunks,
-            sides=[list(side_by_side(each)) for each in hunks],
-            is_cut=found.cut or is_short or is_cut,
+            sides=[list(side_by_side(hunk)) for hunk in hunks],
+            is_cut=difference.cut or is_short or is_cut,
             view=view,
             views=[(_query(visitor, name), name, text) for name, text in VIEWS.items()],
             name=name_of(path),
@@ -270,8 +263,8 @@ def _paired(removed: Sequence[str], added: Sequence[str]) -> Iterator[SideRow]:
 
 
 def _query(visitor: Visitor, view: str) -> str:
-    given = {name: visitor.query[name] for name in ("old", "new") if name in visitor.query}
-    return urlencode({**given, "view": view})
+    compared = {name: visitor.query[name] for name in ("old", "new") if name in visitor.query}
+    return urlencode({**compared, "view": view})
 
 
 async def _is_live(visitor: Visitor, workspace_id: str, file_id: str) -> bool:

@@ -142,9 +142,9 @@ def add_restoration_pages(pages: NotePages) -> None:
             workspace,
             page=page,
             undone={
-                each.restoration_id
-                for each in page.items
-                if any(_undid(other, each) for other in page.items)
+                restoration.restoration_id
+                for restoration in page.items
+                if any(_undid(other, restoration) for other in page.items)
             },
             names=await names_of(visitor, workspace_id),
         )
@@ -152,12 +152,12 @@ def add_restoration_pages(pages: NotePages) -> None:
     @pages.site.form(_RULE, once=True)
     async def restore(visitor: Visitor, workspace_id: str) -> Response:
         workspace = await writable(visitor, workspace_id)
-        given = visitor.given
-        folder = given.get("folder", "")
-        body: dict[str, object] = {"folder": folder, "mutationId": given.get("change", "")}
-        if given.get("moment"):
-            body["moment"] = given["moment"]
-        elif position := given.get("position", ""):
+        fields = visitor.given
+        folder = fields.get("folder", "")
+        body: dict[str, object] = {"folder": folder, "mutationId": fields.get("change", "")}
+        if fields.get("moment"):
+            body["moment"] = fields["moment"]
+        elif position := fields.get("position", ""):
             if not _is_number(position):
                 trouble = FormErrors(400, "", {"at": _NO_POSITION})
                 return await choose(visitor, workspace_id, folder, trouble)
@@ -176,22 +176,22 @@ def add_restoration_pages(pages: NotePages) -> None:
     @pages.site.page(f"{_RULE}/<uuid:restoration_id>")
     async def show_progress(visitor: Visitor, workspace_id: str, restoration_id: str) -> Response:
         workspace = await writable(visitor, workspace_id)
-        found = await visitor.api.get(
+        restoration = await visitor.api.get(
             RestorationSchema, f"{LIST}/{workspace_id}/restorations/{restoration_id}"
         )
-        undo = _query(_Choice(position=str(found.position_before)), found.folder)
+        undo = _query(_Choice(position=str(restoration.position_before)), restoration.folder)
         others = await visitor.api.get(
             RestorationList, f"{LIST}/{workspace_id}/restorations", limit=_ROWS
         )
         return await pages.show(
             "notes/restoration_progress.html",
             workspace,
-            folder=found.folder,
-            crumbs=crumbs_of(workspace, found.folder),
-            restoration=found,
-            undo=urlencode({**undo, "undoes": found.restoration_id}),
-            undone_by=next((each for each in others.items if _undid(each, found)), None),
-            undone=next((each for each in others.items if _undid(found, each)), None),
+            folder=restoration.folder,
+            crumbs=crumbs_of(workspace, restoration.folder),
+            restoration=restoration,
+            undo=urlencode({**undo, "undoes": restoration.restoration_id}),
+            undone_by=next((other for other in others.items if _undid(other, restoration)), None),
+            undone=next((other for other in others.items if _undid(restoration, other)), None),
             names=await names_of(visitor, workspace_id),
             reasons=REASONS,
             seconds=REFRESH_SECONDS,
@@ -199,30 +199,30 @@ def add_restoration_pages(pages: NotePages) -> None:
 
 
 def _undid(restoration: ListedRestoration, other: ListedRestoration) -> bool:
-    """Return whether a restoration that has ended returned what another one did."""
+    """Return whether a restoration that has ended undid another one."""
     return restoration.state == "done" and undoes(_span(restoration), _span(other))
 
 
-def _span(found: ListedRestoration) -> RestorationSpan:
-    positions = (found.position, found.position_before, found.position_after)
-    return RestorationSpan(found.folder, *map(Position, positions))
+def _span(restoration: ListedRestoration) -> RestorationSpan:
+    positions = (restoration.position, restoration.position_before, restoration.position_after)
+    return RestorationSpan(restoration.folder, *map(Position, positions))
 
 
 async def _undone_by(
     visitor: Visitor, workspace_id: str, chosen: _Choice, folder: str
 ) -> RestorationSchema | None:
-    """Return the restoration that the address says is undone, if what is chosen undoes it."""
+    """Return the restoration that the address names, if the choice undoes it."""
     try:
         place = f"{LIST}/{workspace_id}/restorations/{UUID(visitor.query.get('undoes', ''))}"
-        found = await visitor.api.get(RestorationSchema, place)
+        restoration = await visitor.api.get(RestorationSchema, place)
     except (ValueError, NotFound):
         return None
-    is_undone = (chosen.position, folder) == (str(found.position_before), found.folder)
-    return found if is_undone else None
+    is_undone = (chosen.position, folder) == (str(restoration.position_before), restoration.folder)
+    return restoration if is_undone else None
 
 
 def _chosen(query: Mapping[str, str]) -> _Choice | None:
-    """Return what the address names; None for nothing yet. Raises ValueError for no time."""
+    """Return the choice in the address; None without one. Raises ValueError for an invalid time."""
     position = query.get("position", "")
     if position:
         return _Choice(position=position)

@@ -90,7 +90,7 @@ def add_transfer_pages(pages: NotePages) -> None:
             trouble = form_errors_of(problem)
             if problem.code == "too_many_imports":
                 text = "These imports of yours are not done. Finish or discard one of them first."
-                opened = [OpenImport(*each) for each in _OPEN.findall(problem.detail)]
+                opened = [OpenImport(*ids) for ids in _OPEN.findall(problem.detail)]
                 trouble = replace(trouble, text=text)
                 return await _show(visitor, workspace_id, trouble, opened)
             return await _show(visitor, workspace_id, trouble)
@@ -99,18 +99,18 @@ def add_transfer_pages(pages: NotePages) -> None:
     @pages.site.page(one)
     async def show_import(visitor: Visitor, workspace_id: str, import_id: str) -> Response:
         workspace = await writable(visitor, workspace_id)
-        found = await visitor.api.get(Import, _place(workspace_id, str(import_id)))
+        progress = await visitor.api.get(Import, _place(workspace_id, str(import_id)))
         code = visitor.query.get("refused", "")
-        if found.failure is not None:
-            code = found.failure.code
+        if progress.failure is not None:
+            code = progress.failure.code
         return await pages.show(
             "notes/import.html",
             workspace,
-            found=found,
-            percent=0 if not found.total else min(100, 100 * found.read // found.total),
+            found=progress,
+            percent=0 if not progress.total else min(100, 100 * progress.read // progress.total),
             advice=ADVICE.get(code, _LATER),
-            useless=code.startswith("archive_") and found.failure is not None,
-            left_out=sum(found.result.left_out.values()) if found.result is not None else 0,
+            useless=code.startswith("archive_") and progress.failure is not None,
+            left_out=sum(progress.result.left_out.values()) if progress.result is not None else 0,
         )
 
     @pages.site.form(f"{one}/complete", once=True)
@@ -126,7 +126,7 @@ def add_transfer_pages(pages: NotePages) -> None:
 async def _store(visitor: Visitor, workspace_id: str, slices: Slices) -> str:
     """Store an archive in parts as it arrives, and return the id of its import.
 
-    What did not arrive completely is removed.
+    One that does not arrive completely is removed.
     """
     body: dict[str, object] = {}
     started = await visitor.api.send(StartedImport, "POST", f"{LIST}/{workspace_id}/imports", body)
@@ -156,7 +156,7 @@ async def _completed(visitor: Visitor, workspace_id: str, import_id: str) -> Res
                 ImportWorkspaceResult, "POST", f"{_place(workspace_id, import_id)}/complete"
             )
         except Problem as problem:
-            # Raises what is not of the import.
+            # Raises problems that do not concern the import.
             form_errors_of(problem)
             if problem.code in ("not_found", "forbidden"):
                 raise
