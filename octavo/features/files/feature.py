@@ -29,7 +29,7 @@ FEATURE = Feature(
 
 @dataclass(frozen=True)
 class Files:
-    """What submits changesets, and the texts that are read most."""
+    """What other features use: the submission of changesets, and the cached texts."""
 
     parts: Parts
     submitter: ChangesetSubmitter
@@ -42,7 +42,7 @@ def files_feature(kernel: Kernel, usage: Usage, images: Images, workspaces: Work
     submitter = ChangesetSubmitter(workspaces, kernel.access, new_id)
     revisions = RevisionTexts(store, submitter.access)
     uploaded = UploadedImages(store, submitter.access, now)
-    # Another process would not learn what this one deletes.
+    # Several processes cache nothing: one would not learn what another one deletes.
     texts = current_texts(workspaces, store, 0 if kernel.shared else MAX_BYTES)
     kernel.after.erased.listen(texts.forget)
     parts = Parts(

@@ -14,7 +14,7 @@ from octavo.model.access.account import ClientId
 from octavo.store.queries.revision_rows import WORKSPACE, select_in
 from octavo.store.transaction import Script, Transaction
 
-# Of the names of a client, the one that it had last was recorded last.
+# The last name of a client is the one that was recorded last.
 _OF_WORKSPACE = f"""
     SELECT oauth_programs.client, oauth_programs.name, found.author_id, found.revisions,
         found.first_at, found.last_at
@@ -72,7 +72,7 @@ def programs_of(numbers: Sequence[ProgramNumber]) -> Script[dict[ProgramNumber, 
             return {}
         rows = await select_in(
             transaction,
-            # The scope is a client that no program has.
+            # The scope excludes the empty client, which no program has.
             "SELECT pk, client, name FROM oauth_programs WHERE client <> $1 AND pk IN ($names)",
             "",
             numbers,

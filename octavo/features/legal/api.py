@@ -22,9 +22,9 @@ class ConsentInput(contract.Model):
     """The version of the privacy notice; null if the installation has none."""
 
 
-def versions_of(given: ConsentInput) -> Versions:
+def versions_of(consent: ConsentInput) -> Versions:
     """Return the versions of a request."""
-    return Versions(given.terms_version, given.privacy_version)
+    return Versions(consent.terms_version, consent.privacy_version)
 
 
 def consent_recorded(consent: Consent) -> ConsentRecorded:

@@ -45,15 +45,15 @@ async def read_legal(settings: LegalSettings) -> Legal:
         "terms": (settings.terms, settings.terms_version),
         "privacy": (settings.privacy_notice, settings.privacy_version),
     }
-    found: dict[DocumentName, LegalDocument] = {}
+    documents: dict[DocumentName, LegalDocument] = {}
     html: dict[DocumentName, str] = {}
     for name, (source, version) in named.items():
         if is_web_address(source):
-            found[name] = LegalDocument(_version(version, source), source)
+            documents[name] = LegalDocument(_version(version, source), source)
         elif source:
             read, html[name] = await trio.to_thread.run_sync(_read, Path(source))
-            found[name] = LegalDocument(read, f"{settings.public_url}/legal/{name}")
-    return Legal(LegalDocuments(found.get("terms"), found.get("privacy")), html)
+            documents[name] = LegalDocument(read, f"{settings.public_url}/legal/{name}")
+    return Legal(LegalDocuments(documents.get("terms"), documents.get("privacy")), html)
 
 
 def _read(path: Path) -> tuple[str, str]:
@@ -104,7 +104,7 @@ FEATURE = Feature(
 
 
 def legal_feature(kernel: Kernel, legal: Legal) -> Parts:
-    """Return what shows the documents to people and asks them to accept these."""
+    """Return the feature, which shows the documents and asks people to accept them."""
     public_url = kernel.settings.public_url
     shown = LazyValue(partial(_pages_of, legal, public_url))
     return Parts(operations=[LegalOperations(shown.get)], pages=_add_pages)

@@ -58,15 +58,15 @@ def add_consent_page(site: PageRegistry) -> None:
 
     @site.form(CONSENT)
     async def accept(visitor: Visitor) -> Response:
-        given = visitor.given
+        fields = visitor.given
         required = visitor.account.consent.required
-        following = inside(given.get("next", ""), site.public_url)
+        following = inside(fields.get("next", ""), site.public_url)
         if required is None:
             return redirect(following)
-        if "accept" not in given:
+        if "accept" not in fields:
             trouble = FormErrors(400, "", {"accept": NOT_ACCEPTED})
             return await _documents(required, following, trouble)
-        body = {name: given.get(name) or None for name in ("termsVersion", "privacyVersion")}
+        body = {name: fields.get(name) or None for name in ("termsVersion", "privacyVersion")}
         try:
             await visitor.api.send(ConsentRecorded, "POST", "/api/account/consent", body)
         except ConsentRequired as problem:

@@ -40,7 +40,7 @@ class LegalDocuments:
     def links(self) -> list[tuple[str, str]]:
         """The addresses of the documents, with their names for people."""
         documents = ((self.terms, "Terms"), (self.privacy, "Privacy notice"))
-        return [(each.address, name) for each, name in documents if each is not None]
+        return [(document.address, name) for document, name in documents if document is not None]
 
     @property
     def complete(self) -> bool:

@@ -44,15 +44,15 @@ class LegalSettings(KernelSettings):
         yield from super().contradictions()
         documents = {"terms": "terms_version", "privacy_notice": "privacy_version"}
         for name, version in documents.items():
-            document, given = getattr(self, name), getattr(self, version)
-            if is_web_address(document) and not given:
+            document, stated = getattr(self, name), getattr(self, version)
+            if is_web_address(document) and not stated:
                 yield (
                     f"{variable(name)} is an address, and Octavo does not see when the page "
                     f"changes: give the version that people accept in {variable(version)}"
                 )
-            elif given and not document:
+            elif stated and not document:
                 yield f"{variable(version)} has no document: give {variable(name)}, too"
-            elif given and not is_web_address(document):
+            elif stated and not is_web_address(document):
                 yield (
                     f"{variable(name)} is a file, which has its own version: leave out "
                     f"{variable(version)}, and give the version in the front matter of the file"

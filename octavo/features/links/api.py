@@ -8,15 +8,7 @@ from octavo_rules.schemas import FoundLinkDocument, LinkList, OutgoingLinkDocume
 from octavo.access.workspaces import Access
 from octavo.features.files.api.files import FilePath
 from octavo.features.links.reading import read_links
-from octavo.features.links.sql.link_queries import (
-    FIRST,
-    FileLinks,
-    FoundLink,
-    OutgoingLink,
-    back_links,
-    links_of_file,
-    unresolved_links,
-)
+from octavo.features.links.sql import link_queries
 from octavo.http import contract
 from octavo.http.callers import caller_of
 from octavo.http.file_schemas import WorkspacePath
@@ -53,17 +45,17 @@ class LinkOperations:
         workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
         file_id = path.file_id
         if query.after is None:
-            script = links_of_file(workspace_id, file_id, query.limit + 1, within)
-            found = await self._read(workspace_id, script)
+            script = link_queries.links_of_file(workspace_id, file_id, query.limit + 1, within)
+            links = await self._read(workspace_id, script)
         else:
             after = _after(query.after)
-            linking = back_links(workspace_id, file_id, after, query.limit + 1, within)
+            linking = link_queries.back_links(workspace_id, file_id, after, query.limit + 1, within)
             incoming = await self._read(workspace_id, linking)
-            found = None if incoming is None else FileLinks([], incoming)
-        if found is None:
+            links = None if incoming is None else link_queries.FileLinks([], incoming)
+        if links is None:
             raise NotFound
-        page, following = _page(found.incoming, query.limit)
-        outgoing = tuple(await contract.converted(found.outgoing, _outgoing))
+        page, following = _page(links.incoming, query.limit)
+        outgoing = tuple(await contract.converted(links.outgoing, _outgoing))
         return FileLinksSchema(outgoing=outgoing, incoming=page, next=following)
 
     @contract.operation(
@@ -81,7 +73,9 @@ class LinkOperations:
     ) -> LinkList:
         """Return a page of links."""
         workspace_id, within = await self._access.visible(caller_of(call), path.workspace_id)
-        script = unresolved_links(workspace_id, _after(query.after), query.limit + 1, within)
+        script = link_queries.unresolved_links(
+            workspace_id, _after(query.after), query.limit + 1, within
+        )
         page, following = _page(await self._read(workspace_id, script), query.limit)
         return LinkList(items=page, next=following)
 
@@ -93,19 +87,21 @@ class LinkOperations:
             raise StoreUnavailable(str(error)) from error
 
 
-def _after(given: str | None) -> tuple[str, int]:
-    parts = contract.read_cursor(given, 2, identifier=0, numbers=(1,))
-    return FIRST if parts is None else (parts[0], int(parts[1]))
+def _after(cursor: str | None) -> tuple[str, int]:
+    parts = contract.read_cursor(cursor, 2, identifier=0, numbers=(1,))
+    return link_queries.FIRST if parts is None else (parts[0], int(parts[1]))
 
 
-def _page(links: list[FoundLink], limit: int) -> tuple[tuple[FoundLinkDocument, ...], str | None]:
+def _page(
+    links: list[link_queries.FoundLink], limit: int
+) -> tuple[tuple[FoundLinkDocument, ...], str | None]:
     page, following = contract.split_page(
-        links, limit, lambda each: (each.file_id, str(each.number))
+        links, limit, lambda link: (link.file_id, str(link.number))
     )
-    return tuple(map(_found, page)), following
+    return tuple(map(_incoming, page)), following
 
 
-def _outgoing(link: OutgoingLink) -> OutgoingLinkDocument:
+def _outgoing(link: link_queries.OutgoingLink) -> OutgoingLinkDocument:
     return OutgoingLinkDocument(
         kind=link.kind,
         embed=link.embed,
@@ -117,7 +113,7 @@ def _outgoing(link: OutgoingLink) -> OutgoingLinkDocument:
     )
 
 
-def _found(link: FoundLink) -> FoundLinkDocument:
+def _incoming(link: link_queries.FoundLink) -> FoundLinkDocument:
     return FoundLinkDocument(
         file_id=link.file_id,
         path=link.path,

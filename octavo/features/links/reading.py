@@ -1,4 +1,4 @@
-"""Read links at a position, and index what is behind it."""
+"""Read links, and update the link index first if it is outdated."""
 
 from collections.abc import Mapping
 
@@ -34,7 +34,7 @@ async def read_links(store: Store, workspace_id: WorkspaceId, query: Script[T]) 
 
 
 def link_sources(store: Store) -> LinkSources:
-    """Return what reads the notes that moves may affect, for the actors of workspaces."""
+    """Return the function by which actors of workspaces read the notes that moves may affect."""
 
     async def sources(
         workspace_id: WorkspaceId, moving: Mapping[FileId, str]

@@ -64,7 +64,7 @@ class SearchOperations:
         store: the store of files.
         access: checks the members.
         metering: counts the snippets.
-        texts: holds those that searches have looked at.
+        texts: holds those that searches have read.
     """
 
     def __init__(
@@ -117,9 +117,11 @@ class SearchOperations:
         chosen = None if caller.limits is None else caller.limits.workspaces
         if chosen is None:
             return await self._store.read(workspaces_of(caller.account_id))
-        found = await self._store.read(chosen_of(caller.account_id, sorted(chosen)))
-        found.sort(key=lambda each: (each.created_at, each.workspace_id), reverse=True)
-        return [each.workspace_id for each in found]
+        workspaces = await self._store.read(chosen_of(caller.account_id, sorted(chosen)))
+        workspaces.sort(
+            key=lambda workspace: (workspace.created_at, workspace.workspace_id), reverse=True
+        )
+        return [workspace.workspace_id for workspace in workspaces]
 
     async def _search(
         self, call: contract.Call, workspaces: list[WorkspaceId], query: SearchQuery
@@ -150,34 +152,34 @@ def _heads(query: SearchQuery) -> HeadFilter:
 
 
 def _amount_of(results: SearchResults) -> Amount:
-    texts = (each.text for result in results.items for each in result.snippets)
+    texts = (snippet.text for result in results.items for snippet in result.snippets)
     return Amount(sum(len(text.encode()) for text in texts))
 
 
-def _results(query: Query, limit: int, found: FoundNotes) -> SearchResults:
+def _results(query: Query, limit: int, matches: FoundNotes) -> SearchResults:
     finders = finders_of(query)
     return SearchResults(
-        items=tuple(_result(each, finders) for each in found.notes[:limit]),
-        more=found.more or len(found.notes) > limit,
-        complete=found.complete,
+        items=tuple(_result(note, finders) for note in matches.notes[:limit]),
+        more=matches.more or len(matches.notes) > limit,
+        complete=matches.complete,
     )
 
 
-def _result(found: Ranked, finders: Sequence[Finder]) -> SearchResult:
-    candidate = found.candidate
-    snippets = snippets_of(found.text, finders)
+def _result(note: Ranked, finders: Sequence[Finder]) -> SearchResult:
+    candidate = note.candidate
+    snippets = snippets_of(note.text, finders)
     return SearchResult(
         workspace_id=candidate.workspace_id,
         file_id=candidate.file_id,
         path=candidate.path,
-        title=found.text.title,
+        title=note.text.title,
         revision_id=candidate.revision_id,
-        score=found.score,
+        score=note.score,
         snippets=tuple(
             SnippetDocument(
-                text=each.text,
-                marks=tuple(Mark(start=start, end=end) for start, end in each.marks),
+                text=snippet.text,
+                marks=tuple(Mark(start=start, end=end) for start, end in snippet.marks),
             )
-            for each in snippets
+            for snippet in snippets
         ),
     )

@@ -26,7 +26,7 @@ FEATURE = Feature(
 
 @dataclass(frozen=True)
 class Search:
-    """The texts that were found last."""
+    """What other features use: the cache of searched texts."""
 
     parts: Parts
     searched: SearchedTexts
@@ -34,7 +34,7 @@ class Search:
 
 def search_feature(kernel: Kernel, usage: Usage) -> Search:
     """Return the feature."""
-    # Another process would not learn what this one deletes.
+    # Several processes cache nothing: one would not learn what another one deletes.
     searched = SearchedTexts(0 if kernel.shared else MAX_BYTES)
     kernel.after.erased.listen(searched.clear)
     operations = [SearchOperations(kernel.store, kernel.access, usage.metering, searched)]

@@ -1,4 +1,4 @@
-"""Search notes: what is found is ranked in a thread, with texts that earlier searches have read."""
+"""Search notes: matches are ranked in a thread, with texts that earlier searches have read."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ MAX_BYTES = 16 * 1024 * 1024
 
 
 class SearchedTexts(ContentCache[RevisionId, SearchedText]):
-    """Holds the texts of heads that were looked at last, with the rules of `ContentCache`."""
+    """Holds the texts of heads that searches have read last, with the rules of `ContentCache`."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         super().__init__(_size, max_bytes)
 
-    def keep_found(self, found: Iterable[Ranked], generation: int) -> None:
+    def keep_found(self, notes: Iterable[Ranked], generation: int) -> None:
         """Hold the texts of a search that began in ``generation``."""
-        for each in found:
-            if each.candidate.text is not None:
-                revision_id = each.candidate.revision_id
-                self.keep(revision_id, self.get(revision_id) or each.text, generation)
+        for note in notes:
+            if note.candidate.text is not None:
+                revision_id = note.candidate.revision_id
+                self.keep(revision_id, self.get(revision_id) or note.text, generation)
 
 
 def _size(text: SearchedText) -> int:
@@ -61,7 +61,7 @@ class FoundNotes(NamedTuple):
 
     Attributes:
         notes: the notes, best first.
-        more: whether there are others that match, which were not looked at.
+        more: whether further notes match that were not read.
         complete: whether the index had all changes.
     """
 
@@ -75,8 +75,8 @@ class NoteSearch:
 
     Args:
         store: the store of files.
-        texts: holds those that searches have looked at.
-        run: ranking takes tens of milliseconds of the processor.
+        texts: holds those that searches have read.
+        run: runs the ranking, which takes tens of milliseconds of processor time, in a thread.
     """
 
     def __init__(self, store: Store, texts: SearchedTexts, run: RunInThread) -> None:
@@ -86,9 +86,9 @@ class NoteSearch:
         self._renewing = trio.Lock()
 
     async def find(self, query: Query, where: Where, show: Callable[[FoundNotes], R]) -> R:
-        """Return what ``show`` makes of the notes that match, where they are ranked.
+        """Return the result of ``show``, which is called in a thread with the notes that match.
 
-        Changes that are not indexed yet are indexed before. Nothing else changes, and it may be
+        Changes that are not indexed yet are indexed first. Nothing else changes, and it may be
         cancelled at any time. Raises `StoreUnavailable`.
         """
         try:
@@ -101,26 +101,26 @@ class NoteSearch:
             where.workspaces, query, where.folder, where.within, where.heads, self._texts.contents
         )
         try:
-            found = await self._store.read_much(script)
+            result = await self._store.read_much(script)
         except IndexDamaged:
             async with self._renewing:
                 try:
                     # Another search may have renewed it.
-                    found = await self._store.read_much(script)
+                    result = await self._store.read_much(script)
                 except IndexDamaged as error:
                     await renew_damaged(self._store, [WORDS], error)
                     complete = await catch_up(self._store, WORDS, where.workspaces)
-                    found = await self._store.read_much(script)
-        if complete and not found.candidates:
+                    result = await self._store.read_much(script)
+        if complete and not result.candidates:
             # The index of words may have been emptied since, because it was damaged.
             waiting = await self._store.read(workspaces_to_index(WORDS, where.workspaces))
             if waiting:
                 complete = await catch_up(self._store, WORDS, waiting)
-                found = await self._store.read_much(script)
+                result = await self._store.read_much(script)
 
         def rank() -> tuple[list[Ranked], R]:
-            best = ranked(found.candidates, finders_of(query))
-            return best, show(FoundNotes(best, found.more, complete))
+            best = ranked(result.candidates, finders_of(query))
+            return best, show(FoundNotes(best, result.more, complete))
 
         best, shown = await self._run(rank)
         self._texts.keep_found(best, generation)

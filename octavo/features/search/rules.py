@@ -40,7 +40,7 @@ class Finder:
             end = f"(?!{LETTER})"
         words = [*map(re.escape, others), re.escape(last[:LONGEST_TOKEN])]
         if _EAST_ASIAN.match(clause.runs[0]) is None:
-            # Looked up behind the word: a pattern that starts with a literal is much faster.
+            # The word precedes its look-behind: patterns that start with a literal are much faster.
             words[0] += f"(?<!{LETTER}{words[0]})"
         self._pattern = re.compile(" *+".join(words) + end)
 
@@ -54,8 +54,8 @@ class Finder:
 
     def first(self, text: str) -> int | None:
         """Return the start of the first hit in ``text``; None without one."""
-        found = self._pattern.search(text)
-        return None if found is None else found.start()
+        hit = self._pattern.search(text)
+        return None if hit is None else hit.start()
 
 
 def finders_of(query: Query) -> list[Finder]:
@@ -78,7 +78,7 @@ _MAX_HITS = 100
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A file that matches a query; ``text`` is None if it is not looked at."""
+    """A file that matches a query; ``text`` is None if it was not read."""
 
     workspace_id: WorkspaceId
     file_id: FileId
@@ -102,17 +102,17 @@ def ranked(candidates: Iterable[Candidate], finders: Sequence[Finder]) -> list[R
 
     ``finders`` are those of the clauses of the query, which `finders_of` makes.
     """
-    found = [_rank(candidate, finders) for candidate in candidates]
+    notes = [_rank(candidate, finders) for candidate in candidates]
     return sorted(
-        found,
-        key=lambda each: (-each.score, -each.candidate.changed_at, each.candidate.file_id),
+        notes,
+        key=lambda note: (-note.score, -note.candidate.changed_at, note.candidate.file_id),
     )
 
 
 def _rank(candidate: Candidate, finders: Sequence[Finder]) -> Ranked:
-    given = candidate.text
+    known = candidate.text
     text = (
-        given if isinstance(given, SearchedText) else SearchedText.of(given or "", candidate.path)
+        known if isinstance(known, SearchedText) else SearchedText.of(known or "", candidate.path)
     )
     fields = (
         (_TITLE, text.folded_title),
@@ -138,17 +138,9 @@ def _rank(candidate: Candidate, finders: Sequence[Finder]) -> Ranked:
 
 
 MAX_SNIPPETS = 3
-
-
 _BEFORE = 60
-
-
 _LENGTH = 200
-
-
 _MAX_SHOWN_HITS = 200
-
-
 _SPACE = re.compile(r"\s++")
 
 
@@ -192,7 +184,7 @@ def snippets_of(searched: SearchedText, finders: Sequence[Finder]) -> list[Snipp
             windows.append((start, end))
         if len(windows) == MAX_SNIPPETS:
             break
-    return [_snippet(text, *_trimmed(text, *each), hits) for each in sorted(windows)]
+    return [_snippet(text, *_trimmed(text, *window), hits) for window in sorted(windows)]
 
 
 def _hits(
@@ -202,15 +194,15 @@ def _hits(
 
     ``body`` and ``offsets`` are those of `folded_in_place`.
     """
-    found = []
+    unordered = []
     for clause, finder in enumerate(finders):
         for start, end in islice(finder.spans(body), _MAX_SHOWN_HITS):
             if offsets is None:
-                found.append((start, end, clause))
+                unordered.append((start, end, clause))
             else:
-                found.append((offsets[start], offsets[end - 1] + 1, clause))
+                unordered.append((offsets[start], offsets[end - 1] + 1, clause))
     hits: list[tuple[int, int, int]] = []
-    for hit in sorted(found, key=lambda each: (each[0], -each[1])):
+    for hit in sorted(unordered, key=lambda hit: (hit[0], -hit[1])):
         if not hits or hit[0] >= hits[-1][1]:
             hits.append(hit)
     return hits

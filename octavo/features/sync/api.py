@@ -191,22 +191,22 @@ class SyncOperations:
         while after is not None:
             script = live_at(workspace_id, cursor.position, after, _STEP, STEP_BYTES, within)
             try:
-                found, after = await self._store.read_much(script)
+                stored, after = await self._store.read_much(script)
             except WorkspaceGone:
                 return
             try:
                 # A snapshot may take long, and session, key or membership may end meanwhile.
                 call.authenticated_as(await self._authenticator.authenticate(call))
                 await self._access.check(workspace_id, caller_of(call), "read")
-                await self._metering.count(call, amount_of_texts(found))
+                await self._metering.count(call, amount_of_texts(stored))
             except Problem:
                 # The client recognises the truncation by the missing last line.
                 return
-            if found:
-                count += len(found)
-                lines = b"".join(await contract.converted(found, _whole_line, _size))
+            if stored:
+                count += len(stored)
+                lines = b"".join(await contract.converted(stored, _whole_line, _size))
                 # The client may be slow; the texts must not stay in memory meanwhile.
-                del found
+                del stored
                 yield lines
         yield _line(SnapshotEnd(position=cursor.position, mark=cursor.mark, files=count))
 

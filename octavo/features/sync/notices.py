@@ -26,7 +26,6 @@ from octavo.ws.notice_stream import MAX_MESSAGE, NoticeStream
 CHECKED_EVERY = 10.0
 """Seconds between two checks of a stream's authorization, besides the immediate notifications."""
 
-
 PATH = "/api/sync/notices"
 # Up to this number of workspaces is looked up without a worker thread.
 _MAX_INLINE = 10
@@ -167,9 +166,9 @@ class NoticeSocket:
         extension = extension_of(context.scope)
         if extension is None:
             raise NoticesUnavailable
-        # Only they are kept, for as long as the stream lasts.
+        # Only these headers are kept while the stream lasts.
         headers = credential_headers(context.scope["headers"])
-        # Authentication may wait as well: for the client, not for whom the task served before.
+        # Authentication may wait, too: in the turn of this client, not in that of the one before.
         working_for.set(network_prefix(contract.client_of(context.scope)))
         with failures_as_problems():
             caller = await self._authenticator.identify(headers, changes=True)
@@ -187,7 +186,9 @@ class NoticeSocket:
             read = self._store.read if few else self._store.read_much
             limits = caller.limits
             if limits is not None:
-                workspace_ids = [each for each in workspace_ids if limits.sees(each)]
+                workspace_ids = [
+                    workspace_id for workspace_id in workspace_ids if limits.sees(workspace_id)
+                ]
             return await read(access_to(workspace_ids, caller.account_id))
 
         async def still_valid() -> bool:

@@ -1,7 +1,7 @@
 """The feed of a workspace as a credential that is limited to a folder sees it.
 
 A file that left the folder is listed as deleted, at the position at which it left; what happens to
-it afterwards is not listed, but for a purge. Each page looks at a limited number of revisions, so
+it afterwards is not listed, except a purge. Each page reads a limited number of revisions, so
 it may have few entries, or none, before the end.
 """
 
@@ -83,7 +83,7 @@ async def purged_within(
 
 
 MAX_REVISIONS = 5_000
-"""That a page looks at; those of one position are never divided."""
+"""Maximum number of revisions that a page reads; those of one position are never divided."""
 
 _POSITIONS = """
     SELECT position FROM {table} WHERE workspace = {workspace} AND position > $2
@@ -92,7 +92,7 @@ _POSITIONS = """
 _POSITIONS_OF = [
     _POSITIONS.format(table=table, workspace=WORKSPACE) for table in ("files", "revisions")
 ]
-# Files that were changed in a range of positions, and once more since; the others are heads there.
+# Files that changed in a range of positions, and again later; the others are heads there.
 _SUPERSEDED = f"""
     SELECT DISTINCT files.file_id, files.path FROM revisions JOIN files
     ON files.workspace = revisions.workspace AND files.pk = revisions.file
@@ -128,28 +128,28 @@ def folder_feed(
             return None
         until = await _looked_at(transaction, workspace_id, after) or cursor.position
         heads = await heads_between(workspace_id, after, until)(transaction)
-        entries = [each for each in heads if within.covers(each.path)]
-        outside = {each.file_id: each.path for each in heads if not within.covers(each.path)}
+        entries = [head for head in heads if within.covers(head.path)]
+        outside = {head.file_id: head.path for head in heads if not within.covers(head.path)}
         rows = await transaction.fetch_all(_SUPERSEDED, workspace_id, after, until)
         outside |= {FileId(row[0]): row[1] for row in rows if not within.covers(row[1])}
-        purged = [each for each in heads if each.state == "purged"]
+        purged = [head for head in heads if head.state == "purged"]
         if purged:
             known = await purged_within(transaction, workspace_id, within, after, until)
-            entries += [each for each in purged if each.file_id in known]
+            entries += [head for head in purged if head.file_id in known]
         # A purged file has no paths any more.
         names = [file_id for file_id, path in outside.items() if path]
         left = await _departures(transaction, workspace_id, names, within)
-        entries += [each for each in left if after < each.position <= until]
-        entries.sort(key=lambda each: (each.position, each.file_id))
-        sizes = [(each.position, _text_size(each) if texts else 0) for each in entries]
+        entries += [revision for revision in left if after < revision.position <= until]
+        entries.sort(key=lambda entry: (entry.position, entry.file_id))
+        sizes = [(entry.position, _text_size(entry) if texts else 0) for entry in entries]
         end = page_end(sizes, limit, max_bytes)
-        page = [each for each in entries if end is None or each.position <= end]
+        page = [entry for entry in entries if end is None or entry.position <= end]
         whole = texts and sum(map(_text_size, page)) <= max_bytes
-        found: dict[FileId, str] = {}
+        contents: dict[FileId, str] = {}
         if whole:
-            live = [each.file_id for each in page if each.state == "live"]
-            found = await texts_of(transaction, workspace_id, live)
-        stored = [StoredFile(each, found.get(each.file_id)) for each in page]
+            live = [entry.file_id for entry in page if entry.state == "live"]
+            contents = await texts_of(transaction, workspace_id, live)
+        stored = [StoredFile(entry, contents.get(entry.file_id)) for entry in page]
         following = until if end is None else Position(end)
         reached = Cursor(following, cursor.mark)
         return FeedSlice(stored, whole, reached, cursor)
@@ -160,12 +160,12 @@ def folder_feed(
 async def _looked_at(
     transaction: Transaction, workspace_id: WorkspaceId, after: Position
 ) -> Position | None:
-    """Return the position up to which a page looks; None for the end."""
+    """Return the position up to which a page reads; None if it reads to the end."""
     positions: list[int] = []
     for sql in _POSITIONS_OF:
         rows = await transaction.fetch_all(sql, workspace_id, after, MAX_REVISIONS + 1)
         positions += [row[0] for row in rows]
-    sizes = [(each, 0) for each in sorted(positions)[: MAX_REVISIONS + 1]]
+    sizes = [(position, 0) for position in sorted(positions)[: MAX_REVISIONS + 1]]
     end = page_end(sizes, MAX_REVISIONS, 0)
     return None if end is None else Position(end)
 
@@ -176,7 +176,7 @@ async def _departures(
     file_ids: Sequence[FileId],
     within: Confinement,
 ) -> list[Revision]:
-    """Return how those of the files left the folder that once were inside, and are not now."""
+    """Return the revisions by which files have left the folder, those that were once in it."""
     rows = await select_in(transaction, _EARLIER_PATHS, workspace_id, file_ids)
     once = list(dict.fromkeys(FileId(row[0]) for row in rows if within.covers(row[1])))
     histories: dict[FileId, list[Revision]] = defaultdict(list)
@@ -184,10 +184,10 @@ async def _departures(
         revision = revision_of(row)
         histories[revision.file_id].append(revision)
     left = [
-        within.departure(sorted(each, key=lambda revision: revision.position))
-        for each in histories.values()
+        within.departure(sorted(history, key=lambda revision: revision.position))
+        for history in histories.values()
     ]
-    return [each for each in left if each is not None]
+    return [revision for revision in left if revision is not None]
 
 
 def _text_size(head: Revision) -> int:

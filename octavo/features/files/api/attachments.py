@@ -52,12 +52,12 @@ class UploadedImages(NamedTuple):
             return {}
         await self.access.check(workspace_id, caller_of(call), "write")
         script = uploads.find(workspace_id, [*named.values()], int(self.now() * 1000))
-        found = await self.store.read(script)
+        uploaded = await self.store.read(script)
         for file_id, object_id in named.items():
-            if object_id not in found:
-                # Empty for an id that the server chooses.
+            if object_id not in uploaded:
+                # The id is empty if the server chooses it.
                 raise UploadMissing(file_id or None)
-        return found
+        return uploaded
 
 
 def unknown_image(object_id: ObjectId) -> UploadedImage:
@@ -66,7 +66,7 @@ def unknown_image(object_id: ObjectId) -> UploadedImage:
 
 
 TRANSFER_SECONDS = 180.0
-"""Seconds in which an upload has to progress, and after its last byte to be inspected."""
+"""Seconds in which an upload has to progress, and to be inspected after its last byte."""
 _FORM_BYTES = 64 * 1024
 _SHORT_BODY = 16_384
 _LONGEST_NAME = 1024
@@ -220,7 +220,7 @@ class AttachmentOperations:
         heads = None if headers.if_match is None else expected_heads(headers.if_match)
         requested = AttachImage(chosen, body.path, unknown_image(object_id), heads)
         try:
-            found = await self._images.find(call, workspace_id, {chosen: object_id})
+            uploaded = await self._images.find(call, workspace_id, {chosen: object_id})
         except UploadMissing:
             before = await self._texts.accepted_before(
                 call, workspace_id, body.mutation_id, (requested,)
@@ -229,7 +229,7 @@ class AttachmentOperations:
                 raise
             return files.changed(before)
         file_id = chosen or FileId(self._submitter.new_id())
-        attach = AttachImage(file_id, body.path, found[object_id], heads)
+        attach = AttachImage(file_id, body.path, uploaded[object_id], heads)
         receipt = await self._submitter.push(
             call, workspace_id, (attach,), body.mutation_id, requested=(requested,)
         )
@@ -237,9 +237,9 @@ class AttachmentOperations:
 
 
 async def _declared_digest(part: contract.Part) -> Digest:
-    given = (await part.read(_DIGEST_LENGTH + 1)).decode("latin-1").lower()
+    digits = (await part.read(_DIGEST_LENGTH + 1)).decode("latin-1").lower()
     try:
-        return Digest(_digests.validate_python(given))
+        return Digest(_digests.validate_python(digits))
     except ValidationError:
         raise _refused("declaredDigest", "Give 64 hexadecimal digits.") from None
 

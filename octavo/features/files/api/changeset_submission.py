@@ -56,10 +56,11 @@ class ChangesetSubmitter(NamedTuple):
 
         ``requested`` are the operations as the client sent them, if the server added to them, or
         the fingerprint of a request without operations; a repetition is recognised by it. All
-        revisions have the origin ``restore`` if the changeset ``restores`` earlier states. Raises
-        the problems of `octavo.http.refusals`. If
-        cancelled before the actor received it, the change is not made; later it may be made, and
-        then has a receipt. The receipt has what is visible to the caller.
+        revisions have the origin ``restore`` if the changeset ``restores`` earlier states. The
+        receipt has what is visible to the caller. Raises the problems of `octavo.http.refusals`.
+
+        If this is cancelled before the actor received the changeset, the change is not made. After
+        that it may be made, and then has a receipt.
         """
         workspace = WorkspaceId(workspace_id)
         caller = caller_of(call)
@@ -87,7 +88,9 @@ class ChangesetSubmitter(NamedTuple):
         try:
             receipt = await self.workspaces.ask(workspace, Push(changeset))
         except ChangesetRefused as refused:
-            if isinstance(requested, tuple) and not all(each.file_id for each in requested):
+            if isinstance(requested, tuple) and not all(
+                operation.file_id for operation in requested
+            ):
                 # Nobody has seen the id that was generated.
                 refused.refusal.file_id = None
             raise
@@ -96,23 +99,23 @@ class ChangesetSubmitter(NamedTuple):
     async def missing_update(
         self, call: contract.Call, workspace_id: str, file_id: str, epoch: str, vector: bytes
     ) -> DocumentUpdate:
-        """Return what a client with ``vector`` of the epoch ``epoch`` lacks of a document.
+        """Return what a client with the state vector ``vector`` lacks of a document.
 
-        Returns nothing for a note that was purged meanwhile, or is not visible any more.
+        Return nothing for a note that was purged meanwhile, or is not visible any more.
         """
         workspace, nothing = (
             WorkspaceId(workspace_id),
             DocumentUpdate(Epoch(epoch), NOTHING, vector),
         )
         missing_update = GetUpdateSince(FileId(file_id), Epoch(epoch), vector)
-        found = await self.workspaces.ask(workspace, missing_update)
+        update = await self.workspaces.ask(workspace, missing_update)
         within = caller_of(call).confinement
         if within is not None:
-            # It may have been moved after the change.
+            # The note may have been moved after the change.
             head = await self.workspaces.ask(workspace, HeadOf(FileId(file_id)))
             if head is None or not within.covers(head.path):
                 return nothing
-        return nothing if found is None else found
+        return nothing if update is None else update
 
 
 def _origin_of(call: contract.Call, caller: Caller) -> Origin:

@@ -133,14 +133,14 @@ class ChangesetInput(contract.Model):
 
     @field_validator("operations", mode="before")
     @classmethod
-    def _check_count(cls, given: object) -> object:
+    def _check_count(cls, value: object) -> object:
         # Checked before the operations are parsed, which would take long for many.
-        if isinstance(given, list) and len(given) > changeset.MAX_OPERATIONS:
+        if isinstance(value, list) and len(value) > changeset.MAX_OPERATIONS:
             raise TooManyFiles(
-                f"The changeset has {len(given)} operations: "
+                f"The changeset has {len(value)} operations: "
                 f"at most {changeset.MAX_OPERATIONS} are allowed."
             )
-        return given
+        return value
 
 
 class MutationPath(file_schemas.WorkspacePath):
@@ -191,33 +191,35 @@ class ChangesetOperations:
         """Push a changeset."""
         file_schemas.check_protocol(headers)
         if caller_of(call).limits is not None and any(
-            isinstance(each, PurgeOperation) for each in body.operations
+            isinstance(operation, PurgeOperation) for operation in body.operations
         ):
             raise InsufficientScope(None, "Erasing a file permanently requires full access.")
         idle = [
             (f"/operations/{index}", "Give text, path, or both.")
-            for index, each in enumerate(body.operations)
-            if isinstance(each, UpdateOperation) and each.text is MISSING and each.path is MISSING
+            for index, operation in enumerate(body.operations)
+            if isinstance(operation, UpdateOperation)
+            and operation.text is MISSING
+            and operation.path is MISSING
         ]
         idle += [
             (f"/operations/{index}/rewriteLinks", files.LINKS_WITHOUT_PATH)
-            for index, each in enumerate(body.operations)
-            if isinstance(each, UpdateOperation | RestoreOperation)
-            and each.rewrite_links
-            and each.path is MISSING
+            for index, operation in enumerate(body.operations)
+            if isinstance(operation, UpdateOperation | RestoreOperation)
+            and operation.rewrite_links
+            and operation.path is MISSING
         ]
         if idle:
             raise InvalidRequest(errors=idle)
         named = {
-            FileId(each.file_id): RevisionId(each.revision_id)
-            for each in body.operations
-            if isinstance(each, RestoreOperation) and each.revision_id is not MISSING
+            FileId(operation.file_id): RevisionId(operation.revision_id)
+            for operation in body.operations
+            if isinstance(operation, RestoreOperation) and operation.revision_id is not MISSING
         }
         workspace_id = path.workspace_id
         attached = {
-            FileId(each.file_id): ObjectId(each.object_id)
-            for each in body.operations
-            if isinstance(each, AttachOperation)
+            FileId(operation.file_id): ObjectId(operation.object_id)
+            for operation in body.operations
+            if isinstance(operation, AttachOperation)
         }
         try:
             texts = await self._texts.contents(call, workspace_id, named)
@@ -244,8 +246,8 @@ class ChangesetOperations:
         texts: Mapping[FileId, files.EarlierText],
         images: Mapping[ObjectId, UploadedImage],
     ) -> tuple[changeset.ChangeOperation, ...]:
-        def make(given: AnyOperation) -> changeset.ChangeOperation:
-            return _operation(given, texts, images)
+        def make(operation: AnyOperation) -> changeset.ChangeOperation:
+            return _operation(operation, texts, images)
 
         longest = max(map(_size, body.operations), default=0)
         if longest <= files.LONG:
@@ -267,63 +269,67 @@ class ChangesetOperations:
         """Return a receipt."""
         access, mutation_id = self._submitter.access, path.mutation_id
         workspace_id, within = await access.visible(caller_of(call), path.workspace_id)
-        found = await self._store.read_much(receipts(workspace_id, [mutation_id]))
-        if mutation_id not in found:
+        accepted = await self._store.read_much(receipts(workspace_id, [mutation_id]))
+        if mutation_id not in accepted:
             raise NotFound
-        receipt = found[mutation_id]
+        receipt = accepted[mutation_id]
         if within is not None:
-            file_ids = [each.head.file_id for each in receipt.outcomes]
+            file_ids = [outcome.head.file_id for outcome in receipt.outcomes]
             paths = await self._store.read(head_paths(workspace_id, file_ids))
             seen = [o for o in receipt.outcomes if within.covers(paths.get(o.head.file_id, ""))]
             receipt = visible_receipt(call, replace(receipt, outcomes=tuple(seen)))
         return await file_schemas.changeset_result(receipt)
 
 
-def _size(given: AnyOperation) -> int:
-    text = getattr(given, "text", MISSING)
+def _size(operation: AnyOperation) -> int:
+    text = getattr(operation, "text", MISSING)
     return len(text) if isinstance(text, str) else 0
 
 
 def _operation(
-    given: AnyOperation,
+    operation: AnyOperation,
     texts: Mapping[FileId, files.EarlierText],
     images: Mapping[ObjectId, UploadedImage],
 ) -> changeset.ChangeOperation:
-    file_id = FileId(given.file_id)
-    match given:
+    file_id = FileId(operation.file_id)
+    match operation:
         case CreateOperation():
-            return changeset.CreateFile(file_id, given.path, files.text_of(given.text, file_id))
+            return changeset.CreateFile(
+                file_id, operation.path, files.text_of(operation.text, file_id)
+            )
         case UpdateOperation():
-            text = None if given.text is MISSING else files.text_of(given.text, file_id)
-            path = None if given.path is MISSING else given.path
+            text = None if operation.text is MISSING else files.text_of(operation.text, file_id)
+            path = None if operation.path is MISSING else operation.path
             return changeset.UpdateFile(
-                file_id, frozenset({given.if_match}), text, path, given.rewrite_links
+                file_id, frozenset({operation.if_match}), text, path, operation.rewrite_links
             )
         case SaveOperation():
-            return SaveNote(file_id, Epoch(given.epoch), given.update)
+            return SaveNote(file_id, Epoch(operation.epoch), operation.update)
         case DeleteOperation():
-            return changeset.DeleteFile(file_id, frozenset({given.if_match}))
+            return changeset.DeleteFile(file_id, frozenset({operation.if_match}))
         case RestoreOperation():
-            path = None if given.path is MISSING else given.path
-            revision_id = None if given.revision_id is MISSING else RevisionId(given.revision_id)
+            path = None if operation.path is MISSING else operation.path
+            revision_id = (
+                None if operation.revision_id is MISSING else RevisionId(operation.revision_id)
+            )
             restore = changeset.RestoreFile(
                 file_id,
-                frozenset({given.if_match}),
+                frozenset({operation.if_match}),
                 path,
                 revision_id=revision_id,
-                rewrite_links=given.rewrite_links,
+                rewrite_links=operation.rewrite_links,
             )
             earlier = texts.get(file_id)
             return restore if earlier is None else replace(restore, **earlier._asdict())
         case AttachOperation():
-            object_id = ObjectId(given.object_id)
+            object_id = ObjectId(operation.object_id)
             image = images.get(object_id) or unknown_image(object_id)
-            expected = None if given.if_match is MISSING else frozenset({given.if_match})
-            return changeset.AttachImage(file_id, given.path, image, expected)
+            expected = None if operation.if_match is MISSING else frozenset({operation.if_match})
+            return changeset.AttachImage(file_id, operation.path, image, expected)
         case PurgeOperation():
             return PurgeFile(file_id)
         case _:
-            assert_never(given)
+            assert_never(operation)
 
 
 class SaveNoteInput(contract.Model):

@@ -16,17 +16,7 @@ from octavo.features.images.sql import StoredContent, content_of
 from octavo.features.images.thumbnails import MEDIA_TYPE as THUMBNAIL_TYPE
 from octavo.features.images.thumbnails import Thumbnails
 from octavo.features.usage.api import METERED, MeteredChunks, Metering, memory_of
-from octavo.http import contract
-from octavo.http.blob_stream import (
-    ByteRange,
-    IfNoneMatch,
-    RangeNotSatisfiable,
-    content_disposition,
-    open_blob,
-    requested_range,
-    require_blob,
-    vanished,
-)
+from octavo.http import blob_stream, contract
 from octavo.http.callers import caller_of
 from octavo.model.etag import entity_tag
 from octavo.model.files.image import MEDIA_TYPES
@@ -69,7 +59,7 @@ class FileContentQuery(contract.Model):
     """Return a thumbnail of an image: WebP, at most as wide, and never enlarged."""
 
 
-class ContentHeaders(IfNoneMatch):
+class ContentHeaders(blob_stream.IfNoneMatch):
     """The versions that the client has, and the bytes that it wants."""
 
     range: str | None = None
@@ -111,7 +101,7 @@ class ContentOperations:
         media_types=(MARKDOWN_TYPE, *MEDIA_TYPES),
         problems=(
             NotFound,
-            RangeNotSatisfiable,
+            blob_stream.RangeNotSatisfiable,
             FilePurged,
             *METERED,
             WriteLimitReached,
@@ -127,14 +117,14 @@ class ContentOperations:
         await self._metering.admit(call)
         named = None if query.revision is MISSING else RevisionId(query.revision)
         file_id = path.file_id
-        found = await self._store.read(content_of(workspace_id, file_id, named))
-        if found is not None and within is not None:
+        stored = await self._store.read(content_of(workspace_id, file_id, named))
+        if stored is not None and within is not None:
             paths = await self._store.read(files.head_paths(workspace_id, [file_id]))
-            seen = (found.revision.path, paths.get(file_id, ""))
-            found = found if all(map(within.covers, seen)) else None
-        if found is None or (named is None and found.revision.state == "deleted"):
+            seen = (stored.revision.path, paths.get(file_id, ""))
+            stored = stored if all(map(within.covers, seen)) else None
+        if stored is None or (named is None and stored.revision.state == "deleted"):
             raise NotFound
-        revision = found.revision
+        revision = stored.revision
         if not revision.path:
             raise FilePurged
         width = None if query.width is MISSING else query.width
@@ -145,23 +135,23 @@ class ContentOperations:
             # The size of a thumbnail is not known before it is made.
             await self._metering.admit(call, Amount(0 if width else revision.size, 1))
             return contract.NotModified(headers=(tag, caching))
-        content = await self._content(found, width)
+        content = await self._content(stored, width)
         wanted = None
         # RFC 9110 section 14.2 defines ranges for GET alone.
         if call.method == "GET" and headers.if_range in (None, tag[1].decode()):
-            wanted = requested_range(headers.range, content.size)
+            wanted = blob_stream.requested_range(headers.range, content.size)
         sent = (
             tag,
             caching,
             (b"accept-ranges", b"bytes"),
-            (b"content-disposition", content_disposition(content.shown, content.name)),
+            (b"content-disposition", blob_stream.content_disposition(content.shown, content.name)),
         )
         length = content.size if wanted is None else wanted.stop - wanted.start
         chunks: AsyncIterator[bytes] = contract.NoBytes()
         if call.method == "HEAD":
             await self._metering.admit(call, Amount(length, 1))
             if not isinstance(content.data, Revision):
-                await require_blob(self._blobs, content.data)
+                await blob_stream.require_blob(self._blobs, content.data)
         else:
             transfer = await self._metering.hold(call, Amount(length, 1))
             try:
@@ -175,19 +165,19 @@ class ContentOperations:
         span = (b"content-range", wanted.content_range(content.size))
         return contract.Stream(chunks, content.media_type, length, (*sent, span), status=206)
 
-    async def _content(self, found: StoredContent, width: int | None) -> "_ServedContent":
-        revision, name = found.revision, PurePosixPath(found.revision.path).name
-        if found.blob is None:
+    async def _content(self, stored: StoredContent, width: int | None) -> "_ServedContent":
+        revision, name = stored.revision, PurePosixPath(stored.revision.path).name
+        if stored.blob is None:
             if width is not None:
                 message = "The file is a note; only images have thumbnails."
                 raise InvalidRequest(errors=[("/query/width", message)])
             return _ServedContent(MARKDOWN_TYPE, revision.size, name, "attachment", revision)
         if width is None:
-            return _ServedContent(revision.media_type, revision.size, name, "inline", found.blob)
+            return _ServedContent(revision.media_type, revision.size, name, "inline", stored.blob)
         try:
-            thumbnail = await self._thumbnails.get(found.blob, width)
+            thumbnail = await self._thumbnails.get(stored.blob, width)
         except BlobMissing as error:
-            raise vanished(error) from error
+            raise blob_stream.vanished(error) from error
         name = f"{PurePosixPath(name).stem}-{width}.webp"
         return _ServedContent(THUMBNAIL_TYPE, thumbnail.size, name, "inline", thumbnail.key)
 
@@ -196,27 +186,27 @@ class ContentOperations:
         call: contract.Call,
         workspace_id: WorkspaceId,
         content: "_ServedContent",
-        wanted: ByteRange | None,
+        wanted: blob_stream.ByteRange | None,
     ) -> AsyncIterator[bytes]:
         start, stop = wanted or (0, content.size)
         if isinstance(content.data, Revision):
             data = (await self._text(call, workspace_id, content.data))[start:stop]
             call.keep(len(data))
             return _pieces(data)
-        return await open_blob(self._blobs, content.data, start, stop)
+        return await blob_stream.open_blob(self._blobs, content.data, start, stop)
 
     async def _text(self, call: contract.Call, workspace_id: WorkspaceId, of: Revision) -> bytes:
         """Return the text of a note at a revision; memory for it is reserved before."""
         await call.reserve(memory_of(of.size))
-        # A long one takes its turn in a thread.
+        # A long text is read in a thread.
         read = self._store.read_much if of.size >= contract.COUNTED else self._store.read
-        found = await read(files.revision(workspace_id, of.file_id, of.revision_id))
-        if found is None:
+        stored = await read(files.revision(workspace_id, of.file_id, of.revision_id))
+        if stored is None:
             raise NotFound
-        if found.text is None:
-            # Since its revision was looked up.
+        if stored.text is None:
+            # It was purged after its revision was looked up.
             raise FilePurged
-        return found.text.encode()
+        return stored.text.encode()
 
 
 class _ServedContent(NamedTuple):

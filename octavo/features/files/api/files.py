@@ -43,13 +43,13 @@ T = TypeVar("T")
 
 
 class NoteTexts:
-    """Checks texts; long ones in a thread, since they would hold the event loop."""
+    """Checks texts; long ones in a thread, since they would block the event loop."""
 
     def __init__(self) -> None:
         self._threads = FairThreads(1)
 
     async def content(self, text: str) -> NoteText:
-        """Return ``text`` as the content of a note; raises as `text_of`.
+        """Return ``text`` as the content of a note. Raises the same problems as `text_of`.
 
         Cancellation is deferred while a long text is checked.
         """
@@ -100,10 +100,10 @@ class RevisionTexts(NamedTuple):
         if mutation_id is MISSING:
             return None
         mutation = MutationId(mutation_id)
-        found = (await self.store.read(receipts(workspace_id, [mutation]))).get(mutation)
-        if found is not None and found.fingerprint != changeset.fingerprint(operations):
+        receipt = (await self.store.read(receipts(workspace_id, [mutation]))).get(mutation)
+        if receipt is not None and receipt.fingerprint != changeset.fingerprint(operations):
             raise refusal.MutationReused
-        return None if found is None else visible_receipt(call, found)
+        return None if receipt is None else visible_receipt(call, receipt)
 
     async def contents(
         self, call: contract.Call, workspace_id: WorkspaceId, named: Mapping[FileId, RevisionId]
@@ -120,15 +120,15 @@ class RevisionTexts(NamedTuple):
         await self.access.check(workspace_id, caller, "write")
         within = caller.confinement
         size = await self.store.read(files.text_size(workspace_id, [], [*named.values()], within))
-        # Without waiting: the request may hold the memory of its body. More is refused below.
+        # Don't wait: the request may hold the memory of its body. More is refused below.
         call.take(memory_of(min(size, MAX_BYTES)))
         script = files.files(workspace_id, [], [*named.values()], MAX_BYTES, within)
-        _, found = await self.store.read_much(script)
+        _, stored = await self.store.read_much(script)
         texts = {
-            each.revision.file_id: EarlierText(note_text(each.text), each.revision.path)
-            for each in found
-            if each.text is not None
-            and named.get(each.revision.file_id) == each.revision.revision_id
+            file.revision.file_id: EarlierText(note_text(file.text), file.revision.path)
+            for file in stored
+            if file.text is not None
+            and named.get(file.revision.file_id) == file.revision.revision_id
         }
         for file_id in named.keys() - texts.keys():
             head = await self.store.read(files.file(workspace_id, file_id, longest=0))

@@ -74,8 +74,8 @@ def without_new_round(page: schemas.FileList) -> schemas.FileList:
     return page.model_copy(update={"next": None})
 
 
-def _place(given: str | None) -> RecentPlace | None:
-    parts = contract.read_cursor(given, 4, identifier=1, numbers=(0, 2, 3))
+def _place(cursor: str | None) -> RecentPlace | None:
+    parts = contract.read_cursor(cursor, 4, identifier=1, numbers=(0, 2, 3))
     if parts is None:
         return None
     position, file_id, floor, top = parts
@@ -131,8 +131,7 @@ def _text_response(workspace_id: WorkspaceId, stored: StoredFile, caches: bool) 
 
 def _size_in_memory(response: TextResponse) -> int:
     reply = response.reply
-    # A string that is not ASCII holds its UTF-8, too, as it was encoded. The other objects take
-    # about 4 KB.
+    # An encoded string that is not ASCII also holds its UTF-8. The other objects take about 4 KB.
     return getsizeof(reply.body.text) + len(reply.encoded or b"") + 4096
 
 
@@ -179,7 +178,7 @@ class ReadingOperations:
         file_id = path.file_id
         if headers.if_none_match is not None:
             head_of = HeadOf(file_id)
-            # Asking takes longer, also if the actor has the answer at once.
+            # `answer` is faster than `ask` if the actor has the head at hand.
             known = self._workspaces.answer(workspace_id, head_of, None)
             head = _live(known or await self._workspaces.ask(workspace_id, head_of), within)
             if headers.names(head.revision_id):
@@ -197,7 +196,7 @@ class ReadingOperations:
         await _reserve(call, await self._store.read(script))
         whole = await read_current(
             lambda merge: self._store.read_much(files.whole_file(workspace_id, file_id, merge)),
-            lambda found: _seen(found, within),
+            lambda file: _seen(file, within),
             lambda message: self._follow(workspace_id, message),
         )
         head = _live(None if whole is None else whole.stored.revision, within)
@@ -212,7 +211,7 @@ class ReadingOperations:
         try:
             await self._workspaces.ask(workspace_id, message)
         except CommitFailed:
-            # As on a full disk, where notes can be read all the same.
+            # The disk may be full: notes can be read nevertheless.
             return False
         return True
 
@@ -241,9 +240,9 @@ class ReadingOperations:
         script = files.list_of(
             workspace_id, query.state, query.prefix, (after[0], after[1]), query.limit + 1, within
         )
-        found = await self._store.read_much(script)
+        listed = await self._store.read_much(script)
         page, following = contract.split_page(
-            found, query.limit, lambda each: (each.path, each.file_id)
+            listed, query.limit, lambda file: (file.path, file.file_id)
         )
         items = await contract.converted(page, partial(file_schemas.listed_file, workspace_id))
         return schemas.FileList(items=tuple(items), next=following)
@@ -277,22 +276,24 @@ class ReadingOperations:
         after = contract.read_cursor(query.after, 1, numbers=(0,))
         before = Position(int(after[0]) if after else _NEWEST)
         script = files.revisions_of(workspace_id, path.file_id, before, query.limit + 1, within)
-        found = await self._store.read_much(script)
-        if not found and after is None:
+        revisions = await self._store.read_much(script)
+        if not revisions and after is None:
             raise NotFound
         page, following = contract.split_page(
-            found, query.limit, lambda each: (str(each.position),)
+            revisions, query.limit, lambda revision: (str(revision.position),)
         )
-        names = await self._store.read(accounts.display_names([each.author for each in page]))
-        numbers = [each.program for each in page if each.program is not None]
+        names = await self._store.read(
+            accounts.display_names([revision.author for revision in page])
+        )
+        numbers = [revision.program for revision in page if revision.program is not None]
         programs = await self._store.read(programs_of(numbers)) if numbers else {}
         items = [
             schemas.ListedRevision.model_construct(
-                **dict(file_schemas.revision_document(each)),
-                author_name=names.get(each.author),
-                client=revision_client(programs, each),
+                **dict(file_schemas.revision_document(revision)),
+                author_name=names.get(revision.author),
+                client=revision_client(programs, revision),
             )
-            for each in page
+            for revision in page
         ]
         return schemas.RevisionList(items=tuple(items), next=following)
 
@@ -344,8 +345,8 @@ class ReadingOperations:
         await self._metering.admit(call)
         named = (
             workspace_id,
-            [FileId(each) for each in body.file_ids],
-            [RevisionId(each) for each in body.revision_ids],
+            [FileId(file_id) for file_id in body.file_ids],
+            [RevisionId(revision_id) for revision_id in body.revision_ids],
             MAX_BYTES,
         )
         documents = body.content == "full"
@@ -354,24 +355,24 @@ class ReadingOperations:
         if body.content == "full":
             whole, revisions = await read_current(
                 lambda merge: self._store.read_much(files.whole_files(*named, merge, within)),
-                lambda found: found[0],
+                lambda answer: answer[0],
                 lambda message: self._follow(workspace_id, message),
             )
         else:
             heads, revisions = await self._store.read_much(files.files(*named, within))
-            whole = [files.WholeFile(each, None) for each in heads]
+            whole = [files.WholeFile(head, None) for head in heads]
         amount = api.amount_of_texts(revisions)
-        for each in whole:
-            amount = amount.plus(api.amount_of_file(each))
+        for file in whole:
+            amount = amount.plus(api.amount_of_file(file))
         await self._metering.read(call, amount)
-        found = {each.stored.revision.file_id for each in whole}
-        known = {each.revision.revision_id for each in revisions}
-        missing = [each for each in body.file_ids if each not in found]
-        missing += [each for each in body.revision_ids if each not in known]
+        read_ids = {file.stored.revision.file_id for file in whole}
+        known = {revision.revision.revision_id for revision in revisions}
+        missing = [file_id for file_id in body.file_ids if file_id not in read_ids]
+        missing += [revision_id for revision_id in body.revision_ids if revision_id not in known]
         items = await contract.converted(
-            whole, partial(_whole, workspace_id), lambda each: api.amount_of_file(each).size
+            whole, partial(_whole, workspace_id), lambda file: api.amount_of_file(file).size
         )
-        items += [file_schemas.workspace_file(workspace_id, each) for each in revisions]
+        items += [file_schemas.workspace_file(workspace_id, revision) for revision in revisions]
         return schemas.ReadFiles(items=tuple(items), missing=tuple(missing))
 
 
@@ -388,8 +389,10 @@ def revision_client(
     programs: Mapping[ProgramNumber, RecordedProgram], revision: Revision
 ) -> schemas.RevisionClient | None:
     """Return the program that made a revision in its API form; None without one."""
-    found = None if revision.program is None else programs.get(revision.program)
-    return None if found is None else schemas.RevisionClient(id=found.client_id, name=found.name)
+    program = None if revision.program is None else programs.get(revision.program)
+    return (
+        None if program is None else schemas.RevisionClient(id=program.client_id, name=program.name)
+    )
 
 
 def _seen(whole: files.WholeFile | None, within: Confinement | None) -> tuple[files.WholeFile, ...]:

@@ -34,11 +34,11 @@ from octavo.store.queries.revision_rows import WORKSPACE, execute_each, select_i
 from octavo.store.transaction import Transaction, Value
 
 MAX_FILES = 100
-"""That the index may lack."""
+"""Maximum number of files that the index may lack."""
 MAX_BYTES = 64 * 1024
-"""Of their texts."""
+"""Maximum bytes of their texts."""
 
-# Of the files under one key, the one with the fewest folders is meant, and then the first path.
+# A key means the file with the fewest folders above it, and among these the first path.
 _RANKED = f"""
     SELECT key, path, file_id FROM (
         SELECT link_targets.key, files.path, files.file_id, ROW_NUMBER() OVER (
@@ -116,9 +116,9 @@ class LinkView:
         self._unindexed = unindexed
         # How many more files have a key than the index says.
         self._more_files: Counter[int] = Counter()
-        for each in unindexed.values():
-            self._more_files.update(each.keys.targets)
-            self._more_files.subtract(each.outdated)
+        for file in unindexed.values():
+            self._more_files.update(file.keys.targets)
+            self._more_files.subtract(file.outdated)
 
     def covers(self, path: str) -> bool:
         """Return whether the view has files at ``path``."""
@@ -133,24 +133,26 @@ class LinkView:
         rows = await select_in(self._transaction, sql, self._id, [*by_hash])
         if not self._unindexed:
             return {by_hash[row[0]]: (row[1], row[2]) for row in rows}
-        found = [(row[1], row[2], row[0]) for row in rows if row[2] not in self._unindexed]
-        for file_id, each in self._unindexed.items():
-            if each.path is not None:
-                found += [(each.path, file_id, key) for key in each.keys.targets & by_hash.keys()]
-        return _best(by_hash, found)
+        candidates = [(row[1], row[2], row[0]) for row in rows if row[2] not in self._unindexed]
+        for file_id, file in self._unindexed.items():
+            if file.path is not None:
+                candidates += [
+                    (file.path, file_id, key) for key in file.keys.targets & by_hash.keys()
+                ]
+        return _best(by_hash, candidates)
 
     async def _targets(self, keys: Iterable[int]) -> list[tuple[str, FileId, int]]:
         """Return path, id and key of each file in the folder under one of the stored keys."""
         asked = frozenset(keys)
         rows = await select_in(self._transaction, _TARGETS, self._id, [*asked])
-        found = [(row[1], row[2], row[0]) for row in rows if row[2] not in self._unindexed]
-        for file_id, each in self._unindexed.items():
-            if each.path is not None:
-                found += [(each.path, file_id, key) for key in each.keys.targets & asked]
-        return [each for each in found if self.covers(each[0])]
+        candidates = [(row[1], row[2], row[0]) for row in rows if row[2] not in self._unindexed]
+        for file_id, file in self._unindexed.items():
+            if file.path is not None:
+                candidates += [(file.path, file_id, key) for key in file.keys.targets & asked]
+        return [candidate for candidate in candidates if self.covers(candidate[0])]
 
     async def existing(self, keys: Iterable[int]) -> set[int]:
-        """Return those of the stored keys under which there are files."""
+        """Return the stored keys under which there are files."""
         asked = set(keys)
         if self._within is not None:
             return {key for _, _, key in await self._targets(asked)}
@@ -162,36 +164,38 @@ class LinkView:
         """Return the notes with links that are looked up under one of the stored keys."""
         asked = frozenset(keys)
         rows = await select_in(self._transaction, _SOURCES, self._id, [*asked])
-        found = {FileId(row[0]) for row in rows if self.covers(row[1])} - self._unindexed.keys()
-        found.update(
+        notes = {FileId(row[0]) for row in rows if self.covers(row[1])} - self._unindexed.keys()
+        notes.update(
             name
-            for name, each in self._unindexed.items()
-            if each.keys.sources & asked and self.covers(each.path or "")
+            for name, file in self._unindexed.items()
+            if file.keys.sources & asked and self.covers(file.path or "")
         )
-        return found
+        return notes
 
     async def sources_after(self, file_id: FileId, limit: int) -> SourceFiles:
         """Return about ``limit`` live files in the order of their ids, from ``file_id`` on."""
         rows = await self._transaction.fetch_all(_NEXT_INDEXED, self._id, file_id, limit)
         last = FileId(rows[-1][0]) if len(rows) == limit else None
-        found: dict[FileId, Iterable[int]] = {
+        sources: dict[FileId, Iterable[int]] = {
             FileId(row[0]): unpacked(row[1])
             for row in rows
             if row[0] not in self._unindexed and self.covers(row[2])
         }
-        for name, each in self._unindexed.items():
+        for name, file in self._unindexed.items():
             due = file_id < name and (last is None or name <= last)
-            if due and each.path is not None and self.covers(each.path):
-                found[name] = each.keys.sources
-        return SourceFiles(dict(sorted(found.items())), last)
+            if due and file.path is not None and self.covers(file.path):
+                sources[name] = file.keys.sources
+        return SourceFiles(dict(sorted(sources.items())), last)
 
 
 def _best(
-    by_hash: Mapping[int, str], found: Iterable[tuple[str, FileId, int]]
+    by_hash: Mapping[int, str], candidates: Iterable[tuple[str, FileId, int]]
 ) -> dict[str, tuple[str, FileId]]:
     """Return path and id of the best file under each key."""
     best: dict[str, tuple[str, FileId]] = {}
-    for path, file_id, key in sorted(found, key=lambda each: (place_rank(each[0]), each[1])):
+    for path, file_id, key in sorted(
+        candidates, key=lambda candidate: (place_rank(candidate[0]), candidate[1])
+    ):
         best.setdefault(by_hash[key], (path, file_id))
     return best
 
@@ -215,12 +219,12 @@ async def view_links(
         transaction,
         workspace_id,
         {
-            each.file_id: UnindexedFile(
-                live[each.file_id].path if each.file_id in live else None,
-                keys.get(each.file_id, NO_KEYS),
-                each.keys.targets,
+            file.file_id: UnindexedFile(
+                live[file.file_id].path if file.file_id in live else None,
+                keys.get(file.file_id, NO_KEYS),
+                file.keys.targets,
             )
-            for each in indexed
+            for file in indexed
         },
         within,
     )
@@ -229,7 +233,7 @@ async def view_links(
 LONGEST_HEADING = 500
 _MAX_SWEPT = 100
 KEY_BYTES = 6
-"""Of a stored key. Among a million keys, two are equal with a probability of 0.2 percent."""
+"""Bytes of a stored key. Among a million keys, two are equal with a probability of 0.2 percent."""
 # The key of links that can't lead to a file. No file has it.
 _NOWHERE = ""
 
@@ -323,27 +327,27 @@ def links_in(text: str, path: str) -> list[NoteLink]:
 
     Links that are too long to lead anywhere are left out.
     """
-    kinds = {(each.kind, each.embed, each.target, each.heading): None for each in links_of(text)}
-    found: dict[NoteLink, None] = {}
+    kinds = {(link.kind, link.embed, link.target, link.heading): None for link in links_of(text)}
+    links: dict[NoteLink, None] = {}
     for kind, embed, target, heading in kinds:
         # No path contains NUL.
         if len(target) <= LONGEST_TARGET and "\0" not in target:
             shown = heading[:LONGEST_HEADING].replace("\0", "\ufffd")
-            found[NoteLink(kind, embed, target, shown, keys_of_link(kind, target, path))] = None
-    return list(found)
+            links[NoteLink(kind, embed, target, shown, keys_of_link(kind, target, path))] = None
+    return list(links)
 
 
 def sources_of(links: Iterable[NoteLink]) -> frozenset[int]:
     """Return the stored keys of links."""
-    found: set[int] = set()
+    hashes: set[int] = set()
     for link in links:
         keys = link.keys
         if not keys and link.target:
             keys = (_NOWHERE,)
         elif keys and not keys[-1].startswith("/"):
             keys = keys[-1:]
-        found.update(map(hashed, keys))
-    return frozenset(found)
+        hashes.update(map(hashed, keys))
+    return frozenset(hashes)
 
 
 async def keys_of(
@@ -375,21 +379,21 @@ async def index_links(
     transaction: Transaction,
     workspace_id: WorkspaceId,
     file_ids: Sequence[FileId],
-    found: Mapping[FileId, LinkKeys],
+    computed: Mapping[FileId, LinkKeys],
 ) -> bool:
-    """Update files in the link index to their keys; those without are removed. Return True."""
+    """Store the ``computed`` keys of files, and remove files without any. Return True."""
     indexed = await indexed_files(transaction, workspace_id, file_ids)
-    await _remove(transaction, [each for each in indexed if each.file_id not in found])
+    await _remove(transaction, [file for file in indexed if file.file_id not in computed])
     changed: list[tuple[IndexedFile, LinkKeys]] = []
     rows: list[tuple[Value, ...]] = []
-    for each in indexed:
-        keys = found.get(each.file_id)
+    for file in indexed:
+        keys = computed.get(file.file_id)
         if keys is None:
             continue
         targets, sources = packed(sorted(keys.targets)), packed(sorted(keys.sources))
-        if (targets, sources) != (each.targets, each.sources):
-            changed.append((each, keys))
-            rows.append((each.workspace, each.pk, targets, sources))
+        if (targets, sources) != (file.targets, file.sources):
+            changed.append((file, keys))
+            rows.append((file.workspace, file.pk, targets, sources))
     await _replace_keys(transaction, changed)
     await execute_each(transaction, _PUT, rows)
     return True
@@ -413,9 +417,9 @@ async def remove_some_links(transaction: Transaction, workspace: int) -> bool:
 
 
 async def _remove(transaction: Transaction, files: Sequence[IndexedFile]) -> None:
-    indexed = [each for each in files if each.targets is not None]
-    await _replace_keys(transaction, [(each, NO_KEYS) for each in indexed])
-    await execute_each(transaction, _DELETE, [(each.workspace, each.pk) for each in indexed])
+    indexed = [file for file in files if file.targets is not None]
+    await _replace_keys(transaction, [(file, NO_KEYS) for file in indexed])
+    await execute_each(transaction, _DELETE, [(file.workspace, file.pk) for file in indexed])
 
 
 async def _replace_keys(

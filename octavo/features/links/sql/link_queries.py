@@ -13,14 +13,7 @@ from typing import NamedTuple
 from octavo_rules.identity import FileId, RevisionId, WorkspaceId
 
 from octavo.actors.workspace.planning import NotesToRewrite
-from octavo.features.links.sql.link_index import (
-    LinkView,
-    NoteLink,
-    hashed,
-    links_in,
-    targets_of,
-    view_links,
-)
+from octavo.features.links.sql import link_index
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.path import NOTE_SUFFIX
 from octavo.model.files.revision import page_end
@@ -36,13 +29,13 @@ from octavo.store.queries.revision_rows import WORKSPACE, select_in
 from octavo.store.transaction import Row, Script, Transaction, indexed_title
 
 MAX_HEADING_BYTES = 2 * 1024 * 1024
-"""Of texts whose headings are looked at, in one call."""
+"""Bytes of texts whose headings are looked up in one call."""
 MAX_HEADING_LINES = 20_000
-"""Of those texts. Each line may be a heading, and takes about ten microseconds."""
+"""Lines of those texts. Each may be a heading, and takes about ten microseconds."""
 MAX_TEXT_BYTES = 2 * 1024 * 1024
-"""Of texts whose links are read at a time."""
+"""Bytes of texts whose links are read at a time."""
 FIRST = ("", -1)
-"""What the first page of found links comes after."""
+"""The place before the first page of links."""
 _STEP = 100
 
 _TEXT = f"""
@@ -127,9 +120,9 @@ class _LinksOfNote(NamedTuple):
     file_id: FileId
     path: str
     title: str
-    links: list[NoteLink]
+    links: list[link_index.NoteLink]
 
-    def found(self, number: int) -> FoundLink:
+    def link_at(self, number: int) -> FoundLink:
         kind, embed, target, heading, _ = self.links[number]
         return FoundLink(self.file_id, self.path, self.title, number, kind, embed, target, heading)
 
@@ -139,13 +132,13 @@ def links_of_file(
 ) -> Script[FileLinks | None]:
     """Return the links of a live file and the first `back_links` to it; None without the file.
 
-    Those of a note come each once, in their order. ``within`` a folder, links are resolved as if
-    there were no other files. Headings are looked up in the first notes that have no more than
-    `MAX_HEADING_BYTES` and `MAX_HEADING_LINES` together.
+    The links of a note are listed once each, in their order. ``within`` a folder, links are
+    resolved as if there were no other files. Headings are looked up in the first notes that have no
+    more than `MAX_HEADING_BYTES` and `MAX_HEADING_LINES` together.
     """
 
     async def read_both(transaction: Transaction) -> FileLinks | None:
-        view = await view_links(transaction, workspace_id, within)
+        view = await link_index.view_links(transaction, workspace_id, within)
         outgoing = await _outgoing(transaction, workspace_id, view, file_id)
         incoming = await _incoming(transaction, workspace_id, view, file_id, FIRST, limit)
         if outgoing is None or incoming is None:
@@ -156,20 +149,20 @@ def links_of_file(
 
 
 async def _outgoing(
-    transaction: Transaction, workspace_id: WorkspaceId, view: LinkView, file_id: FileId
+    transaction: Transaction, workspace_id: WorkspaceId, view: link_index.LinkView, file_id: FileId
 ) -> list[OutgoingLink] | None:
     row = await transaction.fetch_one(_TEXT, workspace_id, file_id)
     if row is None or not view.covers(row[0]):
         return None
     path, data = row
     # An image has no text.
-    found = links_in(text_of(data, file_id) or "", path)
-    meant = await view.meant(key for each in found for key in each.keys)
+    written = link_index.links_in(text_of(data, file_id) or "", path)
+    meant = await view.meant(key for link in written for key in link.keys)
     links = []
-    for each in found:
-        to = next((meant[key] for key in each.keys if key in meant), None)
-        to_path, to_id = (to or (None, None)) if each.target else (path, file_id)
-        links.append(OutgoingLink(*each[:4], file_id=to_id, path=to_path, heading_found=None))
+    for link in written:
+        to = next((meant[key] for key in link.keys if key in meant), None)
+        to_path, to_id = (to or (None, None)) if link.target else (path, file_id)
+        links.append(OutgoingLink(*link[:4], file_id=to_id, path=to_path, heading_found=None))
     asked = [
         link.file_id
         for link in links
@@ -187,7 +180,7 @@ async def _outgoing(
 async def _headings(
     transaction: Transaction, workspace_id: WorkspaceId, file_ids: Sequence[FileId]
 ) -> dict[FileId | None, frozenset[str]]:
-    """Return the anchors of the headings of those notes that are looked at."""
+    """Return the anchors of the headings of the first notes, within the limits."""
     sizes = await select_in(transaction, _SIZES, workspace_id, file_ids)
     known = {row[0]: row[1] for row in sizes}
     wanted = []
@@ -205,31 +198,33 @@ async def _headings(
         lines += text.count("\n") + 1
         if lines > MAX_HEADING_LINES:
             break
-        anchors[file_id] = frozenset(each.anchor for each in headings_of(text))
+        anchors[file_id] = frozenset(heading.anchor for heading in headings_of(text))
     return anchors
 
 
 async def _read_links(
     transaction: Transaction,
     workspace_id: WorkspaceId,
-    view: LinkView,
+    view: link_index.LinkView,
     file_ids: Sequence[FileId],
 ) -> tuple[list[_LinksOfNote], Sequence[FileId]]:
     """Read the links of the first notes, in order; return them, and the ids that are left."""
     step = file_ids[:_STEP]
     rows = await select_in(transaction, _SIZES, workspace_id, step)
     sizes = {row[0]: row[1] for row in rows}
-    end = page_end([(each, sizes.get(each, 0)) for each in step], _STEP, MAX_TEXT_BYTES)
+    end = page_end([(file_id, sizes.get(file_id, 0)) for file_id in step], _STEP, MAX_TEXT_BYTES)
     taken = step if end is None else step[: step.index(end) + 1]
-    found = await select_in(transaction, _NOTES, workspace_id, taken)
-    notes = {row[0]: row for row in found if view.covers(row[1])}
-    return [_links_of(notes[each]) for each in taken if each in notes], file_ids[len(taken) :]
+    read = await select_in(transaction, _NOTES, workspace_id, taken)
+    notes = {row[0]: row for row in read if view.covers(row[1])}
+    return [_links_of(notes[file_id]) for file_id in taken if file_id in notes], file_ids[
+        len(taken) :
+    ]
 
 
 def _links_of(row: Row) -> _LinksOfNote:
     file_id, path, _, data = row
     text = undamaged(data) or ""
-    return _LinksOfNote(file_id, path, indexed_title(text), links_in(text, path))
+    return _LinksOfNote(file_id, path, indexed_title(text), link_index.links_in(text, path))
 
 
 def back_links(
@@ -241,13 +236,13 @@ def back_links(
 ) -> Script[list[FoundLink] | None]:
     """Return links of other notes that lead to a live file; None without the file.
 
-    ``within`` a folder, links are resolved as if there were no other files.
-    They are in the order of the ids of their notes. ``after`` has the id and the number of the
-    last one before, at first `FIRST`.
+    They are in the order of the ids of their notes. ``after`` is the note's id and the number of
+    the last link of the previous page, `FIRST` for the first page. ``within`` a folder, links are
+    resolved as if there were no other files.
     """
 
     async def read_back_links(transaction: Transaction) -> list[FoundLink] | None:
-        view = await view_links(transaction, workspace_id, within)
+        view = await link_index.view_links(transaction, workspace_id, within)
         return await _incoming(transaction, workspace_id, view, file_id, after, limit)
 
     return read_back_links
@@ -256,7 +251,7 @@ def back_links(
 async def _incoming(
     transaction: Transaction,
     workspace_id: WorkspaceId,
-    view: LinkView,
+    view: link_index.LinkView,
     file_id: FileId,
     after: tuple[str, int],
     limit: int,
@@ -268,28 +263,28 @@ async def _incoming(
     meant = await view.meant(keys)
     # Other files may have some of the keys, but not its path.
     own = {key for key, (_, name) in meant.items() if name == file_id}
-    linking = await view.linking(map(hashed, keys))
+    linking = await view.linking(map(link_index.hashed, keys))
     rest: Sequence[FileId] = sorted(
-        each for each in linking if each >= after[0] and each != file_id
+        source for source in linking if source >= after[0] and source != file_id
     )
-    found: list[FoundLink] = []
-    while rest and len(found) < limit:
+    links: list[FoundLink] = []
+    while rest and len(links) < limit:
         notes, rest = await _read_links(transaction, workspace_id, view, rest)
-        # A key that is looked up before the file's own decides when another file has it.
+        # A link leads elsewhere if another file has a key that is looked up before the file's own.
         first = {link.keys[0] for note in notes for link in note.links if link.keys[1:]}
         taken = await _existing(view, first - {*keys})
         for note in notes:
             for number, link in enumerate(note.links):
                 decisive = next((k for k in link.keys if k in keys or k in taken), None)
                 if decisive in own and (note.file_id, number) > after:
-                    found.append(note.found(number))
-    return found[:limit]
+                    links.append(note.link_at(number))
+    return links[:limit]
 
 
-async def _existing(view: LinkView, keys: Iterable[str]) -> set[str]:
-    """Return those of the keys under which there are files."""
-    by_hash = {hashed(key): key for key in keys}
-    return {by_hash[each] for each in await view.existing(by_hash)}
+async def _existing(view: link_index.LinkView, keys: Iterable[str]) -> set[str]:
+    """Return the keys under which there are files."""
+    by_hash = {link_index.hashed(key): key for key in keys}
+    return {by_hash[key] for key in await view.existing(by_hash)}
 
 
 def unresolved_links(
@@ -304,19 +299,19 @@ def unresolved_links(
     """
 
     async def read_unresolved(transaction: Transaction) -> list[FoundLink]:
-        view = await view_links(transaction, workspace_id, within)
-        found: list[FoundLink] = []
+        view = await link_index.view_links(transaction, workspace_id, within)
+        links: list[FoundLink] = []
         if after[1] >= 0:
             # The note of the last link may have more.
             notes = [FileId(after[0])]
-            found = await _unresolved(transaction, workspace_id, view, notes, after)
+            links = await _unresolved(transaction, workspace_id, view, notes, after)
         last: FileId | None = FileId(after[0])
-        while last is not None and len(found) < limit:
+        while last is not None and len(links) < limit:
             sources, last = await view.sources_after(last, _STEP)
             present = await view.existing(key for keys in sources.values() for key in keys)
-            lacking = [each for each, keys in sources.items() if not present.issuperset(keys)]
-            found += await _unresolved(transaction, workspace_id, view, lacking, after)
-        return found[:limit]
+            lacking = [file_id for file_id, keys in sources.items() if not present.issuperset(keys)]
+            links += await _unresolved(transaction, workspace_id, view, lacking, after)
+        return links[:limit]
 
     return read_unresolved
 
@@ -324,24 +319,24 @@ def unresolved_links(
 async def _unresolved(
     transaction: Transaction,
     workspace_id: WorkspaceId,
-    view: LinkView,
+    view: link_index.LinkView,
     file_ids: Sequence[FileId],
     after: tuple[str, int],
 ) -> list[FoundLink]:
     """Return the links of notes that lead to no file."""
-    found: list[FoundLink] = []
+    links: list[FoundLink] = []
     rest = file_ids
     while rest:
         notes, rest = await _read_links(transaction, workspace_id, view, rest)
         keys = {key for note in notes for link in note.links for key in link.keys}
         present = await _existing(view, keys)
-        found += [
-            note.found(number)
+        links += [
+            note.link_at(number)
             for note in notes
             for number, link in enumerate(note.links)
             if link.target and present.isdisjoint(link.keys) and (note.file_id, number) > after
         ]
-    return found
+    return links
 
 
 def linking_to(
@@ -361,9 +356,13 @@ def linking_to(
 
     async def read_linking(transaction: Transaction) -> tuple[list[LinkingNote], FileId | None]:
         present = await select_in(transaction, _PATHS, workspace_id, file_ids)
-        keys = [key for path in (*(row[0] for row in present), *paths) for key in targets_of(path)]
-        view = await view_links(transaction, workspace_id)
-        waiting = sorted(each for each in await view.linking(keys) if each > after)
+        keys = [
+            key
+            for path in (*(row[0] for row in present), *paths)
+            for key in link_index.targets_of(path)
+        ]
+        view = await link_index.view_links(transaction, workspace_id)
+        waiting = sorted(file_id for file_id in await view.linking(keys) if file_id > after)
         known = await select_in(transaction, _SIZES, workspace_id, waiting)
         sizes = {row[0]: row[1] for row in known}
         counted = [(name, sizes.get(name, 0)) for name in waiting]
@@ -382,9 +381,7 @@ def linking_to(
 MAX_NOTES = 1000
 """Notes that one changeset changes in addition to those that it names."""
 MAX_BYTES = 16 * 1024 * 1024
-"""Of their texts."""
-
-
+"""Bytes of their texts."""
 _TOO_MANY = (
     f"More than {MAX_NOTES} notes, or {MAX_BYTES >> 20} MiB of them, link to what moves: move it in"
     " parts, or without rewriteLinks."
@@ -410,8 +407,8 @@ def notes_to_rewrite(
         )(transaction)
         if more is not None or len(linking) > MAX_NOTES:
             raise TooManyFiles(_TOO_MANY)
-        texts = {each.revision.file_id: each.text for each in moved if each.text is not None}
-        texts |= {each.file_id: each.text for each in linking}
+        texts = {note.revision.file_id: note.text for note in moved if note.text is not None}
+        texts |= {note.file_id: note.text for note in linking}
         return NotesToRewrite(cursor, texts)
 
     return read_notes
@@ -421,9 +418,9 @@ async def _heads(
     transaction: Transaction, workspace_id: WorkspaceId, moving: Mapping[FileId, str]
 ) -> list[StoredFile]:
     """Return the heads of files that move, also of those that are deleted and come back."""
-    found, _ = await files(workspace_id, [*moving], [], MAX_BYTES)(transaction)
-    live = {each.revision.file_id for each in found}
-    left = MAX_BYTES - sum(each.revision.size for each in found if each.text is not None)
+    heads, _ = await files(workspace_id, [*moving], [], MAX_BYTES)(transaction)
+    live = {head.revision.file_id for head in heads}
+    left = MAX_BYTES - sum(head.revision.size for head in heads if head.text is not None)
     for file_id in moving.keys() - live:
         head = await file(workspace_id, file_id, left)(transaction)
         if head is None or head.revision.kind != "note":
@@ -431,5 +428,5 @@ async def _heads(
         left -= head.revision.size
         if left < 0:
             raise TooManyFiles(_TOO_MANY)
-        found.append(head)
-    return found
+        heads.append(head)
+    return heads

@@ -33,7 +33,6 @@ from octavo.store.transaction import (
 
 _MAX_NOTES = 500
 
-
 _INDEXED = f"""
     SELECT files.file_id, files.content, fulltext_notes.pk, fulltext_notes.content,
         fulltext_notes.path, files.path, fulltext_notes.portions
@@ -120,7 +119,7 @@ class _Beginning(NamedTuple):
 STEP_TOKENS = 4096
 """Tokens that one step adds or removes; then it ends with the portion that it works on."""
 _LEAST_TOKENS = 512
-"""What a portion counts at least: to find its tokens takes time also when they are few."""
+"""Tokens that a portion counts as at least: finding them takes time even if they are few."""
 
 
 async def index_words(
@@ -131,16 +130,18 @@ async def index_words(
 ) -> bool:
     """Bring the full text index of files up to date with their stored heads, which are in ``live``.
 
-    Files that are not in ``live`` are removed. Of a damaged text, no words are indexed. The texts
-    of those that changed are held in memory together. Returns whether all is indexed; otherwise
-    this is to be called again.
+    Files that are not in ``live`` are removed. A damaged text has no words. The texts of those
+    that changed are held in memory together. Return whether everything is indexed; otherwise call
+    this again.
     """
     indexed = await _indexed(transaction, workspace_id, file_ids)
     begun = await _begun(transaction, workspace_id, file_ids)
     notes = {file_id: head for file_id, head in live.items() if head.kind == "note"}
     gone = [entry.note for file_id, entry in indexed.items() if file_id not in notes]
     abandoned = [
-        each.note for file_id, each in begun.items() if file_id not in notes or not each.current
+        beginning.note
+        for file_id, beginning in begun.items()
+        if file_id not in notes or not beginning.current
     ]
     written: list[Revision] = []
     moved: list[tuple[IndexedNote, str]] = []
@@ -238,18 +239,18 @@ async def keep_indexed_paths(
 async def remove_notes(
     transaction: Transaction, workspace_id: WorkspaceId, workspace: int, file_ids: Sequence[FileId]
 ) -> None:
-    """Have searches no longer find files; `remove_some_words` removes their words.
+    """Remove files from the index; `remove_some_words` removes their words later.
 
     See `Listeners.files_purged`.
     """
     indexed = await _indexed(transaction, workspace_id, file_ids)
     await _remove(transaction, workspace_id, [entry.note for entry in indexed.values()])
     begun = await _begun(transaction, workspace_id, file_ids)
-    await _abandon(transaction, workspace_id, [each.note for each in begun.values()])
+    await _abandon(transaction, workspace_id, [beginning.note for beginning in begun.values()])
 
 
 async def remove_some_notes(transaction: Transaction, workspace: int) -> bool:
-    """Have the words of some notes of a deleted workspace removed, and erased later.
+    """Queue the removal and the erasure of the words of some notes of a deleted workspace.
 
     Returns whether there were any (`Listeners.workspace_sweeping`).
     """
@@ -363,30 +364,30 @@ async def _queue(
     transaction: Transaction, workspace: int, notes: Sequence[IndexedNote], forget: str
 ) -> None:
     """Queue the removal of the words of notes; ``forget`` deletes their rows by their numbers."""
-    rows = [(each.pk, workspace, each.content, each.path, each.portions) for each in notes]
+    rows = [(note.pk, workspace, note.content, note.path, note.portions) for note in notes]
     await execute_each(transaction, _QUEUE_REMOVAL, rows)
-    await execute_each(transaction, forget, [(each.pk,) for each in notes])
+    await execute_each(transaction, forget, [(note.pk,) for note in notes])
 
 
 async def request_erasure(transaction: Transaction) -> None:
-    """Have `erase_removed_words` overwrite the words of notes that were removed."""
+    """Let `erase_removed_words` overwrite the words of notes that were removed."""
     await transaction.execute("UPDATE fulltext_erasure SET state = 1 WHERE state <> 1")
 
 
 def erase_removed_words() -> Script[bool]:
     """Overwrite some of the words whose erasure was requested; return whether there may be more.
 
-    An index only marks removed entries, until it next reorganizes the part that holds them.
+    Engines only mark removed entries until they reorganize the part of the index with them.
     """
 
     async def erase_some(transaction: Transaction) -> bool:
-        found = await transaction.fetch_one("SELECT state FROM fulltext_erasure")
-        if found is None or not found[0]:
+        row = await transaction.fetch_one("SELECT state FROM fulltext_erasure")
+        if row is None or not row[0]:
             return False
-        if found[0] == 1 and await transaction.words_are_worn_out():
+        if row[0] == 1 and await transaction.words_are_worn_out():
             await renew_words(transaction)
             return True
-        more = await transaction.merge_words(begin=found[0] == 1)
+        more = await transaction.merge_words(begin=row[0] == 1)
         await transaction.execute("UPDATE fulltext_erasure SET state = $1", 2 if more else 0)
         await transaction.settle_words()
         return more
@@ -395,12 +396,12 @@ def erase_removed_words() -> Script[bool]:
 
 
 async def words_are_worn_out(transaction: Transaction) -> bool:
-    """Return whether the index is to be made anew with `renew_words`."""
+    """Return whether `renew_words` should rebuild the index."""
     return await transaction.words_are_worn_out()
 
 
 async def renew_words(transaction: Transaction) -> None:
-    """Empty the index, even if it is damaged, and have all notes indexed anew.
+    """Empty the index, even if it is damaged, so that all notes are indexed again.
 
     Until then, searches index what they need, or say that they are incomplete.
     """

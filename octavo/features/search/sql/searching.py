@@ -19,10 +19,10 @@ from octavo.store.transaction import MatchedNote, Matching, Script, Transaction
 
 MAX_NAMED = 100
 MAX_FOUND = 500
-"""Notes of a workspace that are looked at, at most: those whose names match, and the newest."""
+"""Maximum number of notes of a workspace to rank: those whose names match, and the newest."""
 MAX_WORKSPACES = 100
 MAX_BYTES = 1024 * 1024
-"""Of texts that are read in one call; the other notes are ranked by their paths alone."""
+"""Bytes of texts that are read in one call; the other notes are ranked by their paths alone."""
 _MIN_FOUND = 50
 
 
@@ -60,7 +60,7 @@ def candidates(
     name = "" if folder is None else folder.strip("/")
 
     async def find_candidates(transaction: Transaction) -> Candidates:
-        found = []
+        matches = []
         more = len(workspace_ids) > len(chosen)
         for workspace_id in chosen:
             folders = [name]
@@ -68,19 +68,21 @@ def candidates(
                 folders = await _folders(transaction, workspace_id, name, within)
             names: list[MatchedNote] = []
             whole: list[MatchedNote] = []
-            for each in folders:
-                below = range_below(each) if each else None
+            for place in folders:
+                below = range_below(place) if place else None
                 by_name = Matching(query.clauses, True, below, min(MAX_NAMED, limit), heads)
                 names += await transaction.match_words(workspace_id, by_name)
                 of_all = Matching(query.clauses, False, below, limit, heads)
                 matching = await transaction.match_words(workspace_id, of_all)
                 more = more or len(matching) == limit
                 whole += matching
-            notes = [*{each.file_id: each for each in (*names, *whole)}.values()]
+            notes = [*{note.file_id: note for note in (*names, *whole)}.values()]
             read = await _read(transaction, workspace_id, notes, MAX_BYTES // share, known)
             # The index may have the path that a file had before it was moved.
-            found += [each for each in read if within is None or within.covers(each.path)]
-        return Candidates(found, more)
+            matches += [
+                candidate for candidate in read if within is None or within.covers(candidate.path)
+            ]
+        return Candidates(matches, more)
 
     return find_candidates
 
@@ -91,8 +93,8 @@ async def _folders(
     """Return the folders to search: ``within`` as paths spell it, as far as in ``folder``."""
     paths = await live_paths(workspace_id, within)(transaction)
     spellings = sorted({within.spelling(path) for path in paths})
-    found = (both_in(folder, each) for each in spellings)
-    return [each for each in found if each is not None]
+    folders = (both_in(folder, spelling) for spelling in spellings)
+    return [inner for inner in folders if inner is not None]
 
 
 async def _read(
@@ -106,30 +108,30 @@ async def _read(
     texts: dict[FileId, str | SearchedText] = {}
     unknown: list[FileId] = []
     total = 0
-    for each in notes:
-        if total + each.size <= max_bytes:
-            total += each.size
-            text = known.get(RevisionId(each.revision_id))
+    for note in notes:
+        if total + note.size <= max_bytes:
+            total += note.size
+            text = known.get(RevisionId(note.revision_id))
             if text is None:
-                unknown.append(FileId(each.file_id))
+                unknown.append(FileId(note.file_id))
             else:
-                texts[FileId(each.file_id)] = text
+                texts[FileId(note.file_id)] = text
     texts.update(await texts_of(transaction, workspace_id, unknown))
     return [
         Candidate(
             workspace_id,
-            FileId(each.file_id),
-            RevisionId(each.revision_id),
-            each.path,
-            each.changed_at,
-            texts.get(FileId(each.file_id)),
+            FileId(note.file_id),
+            RevisionId(note.revision_id),
+            note.path,
+            note.changed_at,
+            texts.get(FileId(note.file_id)),
         )
-        for each in notes
+        for note in notes
     ]
 
 
 def workspaces_of(account_id: AccountId) -> Script[list[WorkspaceId]]:
-    """Return the workspaces of an account, the newest first: one more than one search looks at."""
+    """Return the workspaces of an account, the newest first: one more than a search covers."""
 
     async def read_workspaces(transaction: Transaction) -> list[WorkspaceId]:
         rows = await transaction.fetch_all(
