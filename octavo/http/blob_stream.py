@@ -28,7 +28,7 @@ class IfNoneMatch(contract.HeaderModel):
         """
         if self.if_none_match is None:
             return False
-        # As nearly every client sends it.
+        # Nearly every client sends it in this form.
         if self.if_none_match == f'"{opaque}"':
             return True
         try:
@@ -91,10 +91,10 @@ def requested_range(header: str | None, size: int) -> ByteRange | None:
     Several ranges, other units and invalid headers are ignored, as RFC 9110 section 14.2 allows. It
     defines ranges for GET alone: ignore the header of other methods. Raises `RangeNotSatisfiable`.
     """
-    found = None if header is None else _RANGE.fullmatch(header)
-    if found is None:
+    match = None if header is None else _RANGE.fullmatch(header)
+    if match is None:
         return None
-    first, last, suffix = found.groups()
+    first, last, suffix = match.groups()
     if suffix is not None:
         start, stop = max(size - int(suffix), 0), size
     else:
@@ -111,10 +111,10 @@ _log = logging.getLogger(__name__)
 
 
 async def open_blob(blobs: BlobStore, key: BlobKey, start: int, stop: int) -> AsyncIterator[bytes]:
-    """Return the bytes of a blob from ``start`` to ``stop``, the first of which were read.
+    """Return the bytes of a blob from ``start`` to ``stop``, after the first of them were read.
 
-    So a failure has a response of its own. Raises `NotFound`, and
-    `octavo.store.blobs.BlobsUnavailable`. Close what is returned.
+    So a failure can have a response of its own. Raises `NotFound`, and
+    `octavo.store.blobs.BlobsUnavailable`. Close the returned iterator.
     """
     chunks = blobs.read(key, start, stop)
     try:

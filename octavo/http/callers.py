@@ -36,8 +36,8 @@ def session_token(headers: Sequence[Header]) -> bytes | None:
 
     Two cookies of the name with different values are ambiguous, and count as none.
     """
-    found = set(cookie_values(headers, _NAME))
-    return found.pop() or None if len(found) == 1 else None
+    tokens = set(cookie_values(headers, _NAME))
+    return tokens.pop() or None if len(tokens) == 1 else None
 
 
 def session_cookie(token: str, max_age: int | None) -> Header:
@@ -78,8 +78,8 @@ def require_administrator(call: contract.Call) -> Caller:
 
 def origin_of(headers: Sequence[Header]) -> bytes | None:
     """Return the ``origin`` of ``headers``; None when it is missing or repeated."""
-    found = [value for name, value in headers if name == b"origin"]
-    return found[0] if len(found) == 1 else None
+    origins = [value for name, value in headers if name == b"origin"]
+    return origins[0] if len(origins) == 1 else None
 
 
 def require_origin(headers: Sequence[Header], origin: str) -> None:
@@ -88,9 +88,9 @@ def require_origin(headers: Sequence[Header], origin: str) -> None:
     For operations before signing in, so that another site cannot sign a visitor in to its own
     account. Programs other than browsers set the header themselves.
     """
-    found = origin_of(headers)
-    if found != origin.encode():
-        came = "has no origin header" if found is None else "comes from another origin"
+    sent = origin_of(headers)
+    if sent != origin.encode():
+        came = "has no origin header" if sent is None else "comes from another origin"
         raise WrongOrigin(
             f"This installation is used at {origin}, and the request {came}. Use that address.",
             members={"publicUrl": origin},

@@ -57,7 +57,6 @@ EmailAddress = Annotated[
 ]
 """The address of an account, in upper or lower case."""
 
-
 QueryText = Annotated[str, Field(json_schema_extra={"minLength": 1, "maxLength": LONGEST_QUERY})]
 """A search query."""
 
@@ -88,15 +87,16 @@ class SyncProtocol(contract.HeaderModel):
     """The version of the sync protocol that the client uses."""
 
     sync_protocol: (
-        Annotated[str, Field(json_schema_extra={"enum": [str(each) for each in VERSIONS]})] | None
+        Annotated[str, Field(json_schema_extra={"enum": [str(version) for version in VERSIONS]})]
+        | None
     ) = None
     """A number; 1 if omitted."""
 
 
 def check_protocol(headers: SyncProtocol) -> None:
     """Raise `UnsupportedProtocol` for an unsupported version."""
-    given = headers.sync_protocol
-    if given is not None and given not in map(str, VERSIONS):
+    version = headers.sync_protocol
+    if version is not None and version not in map(str, VERSIONS):
         served = ", ".join(map(str, VERSIONS))
         raise UnsupportedProtocol(f"The supported versions of the sync protocol are {served}.")
 

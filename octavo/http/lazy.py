@@ -1,4 +1,4 @@
-"""Work that is put off until the server listens: it is done in a thread, once."""
+"""Defer work until the server listens; it is done once, in a thread."""
 
 import gc
 import logging
@@ -45,9 +45,9 @@ class LazyValue(Generic[T]):
 class LazyApplication:
     """An ASGI application that is loaded when the server has started.
 
-    The lifespan reports its start immediately and loads the application then, so that this takes no
-    time of the start and no request. Requests that come earlier wait. When the application can't be
-    loaded, the log says why, and each request is rejected with 503.
+    The lifespan reports its start immediately, and loads the application after it, so that loading
+    delays neither the start nor the first request. Requests that come earlier wait. When the
+    application can't be loaded, the log says why, and each request is rejected with 503.
 
     Args:
         load: returns the application, which has a lifespan of its own.

@@ -8,14 +8,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from greenroom import (
-    ActorCrashed,
-    ActorQuarantined,
-    AskCycle,
-    InvalidActor,
-    NotExecuted,
-    OutcomeUnknown,
-)
+import greenroom
 from octavo_rules import problems
 from octavo_rules.problems import Problem
 
@@ -42,14 +35,14 @@ class WorkspaceBusy(problems.TemporaryProblem):
 
 
 def _copy(refusal: problems.Problem) -> problems.Problem:
-    """Return another one: raised from the error that carries it, it would be part of a cycle."""
+    """Return a copy: a refusal raised from the error that carries it would be part of a cycle."""
     made = type(refusal).__new__(type(refusal), *refusal.args)
     made.__dict__.update(refusal.__dict__)
     return made
 
 
 def problem_of(error: Exception) -> problems.Problem | None:
-    """Return the problem for ``error``, which is none itself; None when it is a bug."""
+    """Return the problem for an ``error`` that is not a problem itself; None when it is a bug."""
     match error:
         case ChangesetRefused():
             return _copy(error.refusal)
@@ -57,12 +50,12 @@ def problem_of(error: Exception) -> problems.Problem | None:
             return problems.NotFound()
         case CommitFailed():
             return problem_of(error.error)
-        case ActorQuarantined():
+        case greenroom.ActorQuarantined():
             return WorkspaceBusy(retry_after=error.retry_after)
-        case ActorCrashed() | InvalidActor() | AskCycle():
+        case greenroom.ActorCrashed() | greenroom.InvalidActor() | greenroom.AskCycle():
             # A bug: it is logged, and repeating the request does not help.
             return None
-        case NotExecuted():
+        case greenroom.NotExecuted():
             return WorkspaceBusy()
         case WorkOutOfSpace():
             return problems.StorageFull()
@@ -70,7 +63,7 @@ def problem_of(error: Exception) -> problems.Problem | None:
             return problems.ServerBusy(
                 "A part of the service failed: nothing was changed. Try again."
             )
-        case OutcomeUnknown():
+        case greenroom.OutcomeUnknown():
             return WorkspaceBusy(OUTCOME_UNKNOWN)
         case StoreFull() | BlobsFull():
             return problems.StorageFull()
@@ -103,8 +96,8 @@ _FEW = 10
 
 def wait_of(problem: Problem) -> str:
     """Return when a person may try again, in words such as ``in a minute``."""
-    given = dict(problem.headers).get(b"retry-after", b"")
-    seconds = int(given) if given.isdigit() else _MINUTE
+    sent = dict(problem.headers).get(b"retry-after", b"")
+    seconds = int(sent) if sent.isdigit() else _MINUTE
     if seconds <= _FEW:
         return "in a few seconds"
     if seconds <= _MINUTE - _FEW:

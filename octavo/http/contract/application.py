@@ -75,7 +75,7 @@ def report_refusal(scope: Scope, code: str) -> None:
 
 
 class _Absent(NamedTuple):
-    """What the path of an operation answers that is not offered, and in which format."""
+    """The answer at the path of an operation that is not offered, and its format."""
 
     detail: str
     errors: ErrorFormat | None
@@ -101,8 +101,8 @@ class Application:
         memory: the budget of large requests and responses; None creates one.
         failure_problem: returns the problem for an exception of a handler that is not a `Problem`,
             such as a refusal or a failure of the database; None for a bug, which gets a 500.
-        serving: receives for whom the task works that calls this application: the account of the
-            caller, or the network of the client without one.
+        serving: called with the account that the current task serves, or with the network of the
+            client without one.
         problem_html: returns the HTML that shows a problem of a page to a person, and takes the
             request id; None for problem details, as programs get them.
         fallback: serves every other path that is not below ``/api/``, and receives the lifespan.
@@ -171,9 +171,9 @@ class Application:
         ]
         self._router = Router((e.operation.method, e.operation.path, e) for e in endpoints)
         self._absent = Router(
-            (each.method, each.path, _Absent(detail, each.errors))
+            (operation.method, operation.path, _Absent(detail, operation.errors))
             for group, detail in absent.items()
-            for each in served_operations_of(group)
+            for operation in served_operations_of(group)
         )
         self._new_id = new_id
         self._log_request = log_request
@@ -190,9 +190,9 @@ class Application:
         """Serve one ASGI scope.
 
         Exceptions of the server's ``send`` propagate, as do errors after the response head was
-        sent: the server logs them and closes the connection. After a refusal meanwhile, the
-        response is incomplete, and the server closes the connection, too. Any other failure is
-        logged here and gets a 500. Cancellation cancels the handler.
+        sent: the server logs them and closes the connection. If the content of a stream is refused
+        meanwhile, the response stays incomplete, and the connection is closed, too. Any other
+        failure is logged here and gets a 500. Cancellation cancels the handler.
         """
         if scope["type"] != "http":
             await self._serve_other(scope, receive, send)
@@ -203,13 +203,13 @@ class Application:
         try:
             response: PreparedResponse | None = None
             try:
-                found = self._route(context)
-                if found is None:
+                route = self._route(context)
+                if route is None:
                     await self._forward(context)
-                elif isinstance(found, PreparedResponse):
-                    response = found
+                elif isinstance(route, PreparedResponse):
+                    response = route
                 else:
-                    endpoint, call, values = found
+                    endpoint, call, values = route
                     response = await endpoint.respond(
                         call, values, context.receive, context.exchange
                     )
@@ -339,9 +339,9 @@ class Application:
 
         ``principal`` is the caller if it was authenticated already; otherwise ``scope`` has its
         credential. Returns what the handler of the operation returns: a model, or a `Reply`. The
-        operation is processed as for any other client, but nothing is sent or logged: the request
-        that it is part of is. Raises the `Problem` that would be the response, and any other
-        exception of the handler. A cancelled handler may have made its change.
+        operation is processed as for any other client, but nothing is sent or logged for it
+        alone. Raises the `Problem` that would be the response, and any other exception of the
+        handler. A cancelled handler may have made its change.
         """
         resource, values = self._router.find(_raw_path(scope))
         endpoint = None if resource is None else resource.methods.get(scope["method"])

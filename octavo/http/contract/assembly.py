@@ -1,6 +1,6 @@
 """Assemble the contract: collect the operations that classes declare, and check that they agree.
 
-`declaration_check` checks one declaration by itself, and `signature` against its handler.
+`signature` checks one declaration by itself, and against its handler.
 """
 
 from collections.abc import Callable, Iterable
@@ -31,8 +31,8 @@ def served_operations_of(group: type) -> tuple[Operation, ...]:
 
 @cache
 def _check_schemas(group: type) -> None:
-    for each in _read(group):
-        check_schemas(each, getattr(group, each.handler))
+    for operation in _read(group):
+        check_schemas(operation, getattr(group, operation.handler))
 
 
 @cache
@@ -40,14 +40,14 @@ def _read(group: type) -> tuple[Operation, ...]:
     methods = {
         name: value for base in reversed(group.__mro__) for name, value in vars(base).items()
     }
-    found = [
+    operations = [
         read_signature(name, method, declared)
         for name, method in methods.items()
         for declared in declarations_of(method)
     ]
-    if not found:
+    if not operations:
         raise ContractError(f"{group.__qualname__} declares no operation")
-    return tuple(found)
+    return tuple(operations)
 
 
 def contract_of(
@@ -59,26 +59,28 @@ def contract_of(
     differ only in parameter names, which OpenAPI forbids, and a problem code with two statuses.
     """
     operations: tuple[Operation, ...] = ()
-    statuses = {each.code: each.status for each in PROBLEMS}
-    statuses |= {each.code: each.status for each in SERVER_PROBLEMS}
+    statuses = {problem.code: problem.status for problem in PROBLEMS}
+    statuses |= {problem.code: problem.status for problem in SERVER_PROBLEMS}
     for group in groups:
-        found = operations_of(group)
-        for each in found:
-            _check_codes(f"{each.id} ({group.__qualname__}.{each.handler})", each, statuses)
-        operations += found
+        declared = operations_of(group)
+        for operation in declared:
+            _check_codes(
+                f"{operation.id} ({group.__qualname__}.{operation.handler})", operation, statuses
+            )
+        operations += declared
     ids: set[str] = set()
     methods: set[tuple[str, str]] = set()
     templates: dict[tuple[str | None, ...], str] = {}
-    for each in operations:
-        if each.id in ids:
-            raise ContractError(f"the id {each.id} is declared twice")
-        if (each.method, each.path) in methods:
-            raise ContractError(f"{each.method} {each.path} is declared twice")
-        template = templates.setdefault(segments_of(each.path), each.path)
-        if template != each.path:
-            raise ContractError(f"{template} and {each.path} are one path with two names")
-        ids.add(each.id)
-        methods.add((each.method, each.path))
+    for operation in operations:
+        if operation.id in ids:
+            raise ContractError(f"the id {operation.id} is declared twice")
+        if (operation.method, operation.path) in methods:
+            raise ContractError(f"{operation.method} {operation.path} is declared twice")
+        template = templates.setdefault(segments_of(operation.path), operation.path)
+        if template != operation.path:
+            raise ContractError(f"{template} and {operation.path} are one path with two names")
+        ids.add(operation.id)
+        methods.add((operation.method, operation.path))
     return operations
 
 

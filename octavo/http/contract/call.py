@@ -35,9 +35,9 @@ class Reply(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class EncodedJson(Generic[T]):
-    """A large model, as the handler has encoded it, piece by piece, in a thread.
+    """A large model that the handler has encoded piece by piece in a thread.
 
-    Encoding it as a whole would hold the event loop, and its objects take much more memory.
+    Encoding it as a whole would block the event loop, and its objects take much more memory.
     """
 
     json: bytes
@@ -147,9 +147,9 @@ class Call:
         scope: the ASGI scope, for anything else.
         principal: the caller; None under `Security.NONE`.
         client: the client's address; None without one (a Unix socket).
-        holder: whose memory it uses: the account's, or that of the client's address without one.
+        holder: the account whose memory it uses, or the client's address without one.
         body: the memory of the body; None if it is small.
-        changed: whether a message that reads at most was found to change something.
+        changed: whether a call of an operation that only ``reads`` has changed something.
         hold: the memory that is reserved, released when the response was sent; None if small.
         has_long_texts: whether some of it is for long texts, which are encoded in slices.
     """
@@ -194,8 +194,9 @@ class Call:
     async def expect(self, size: int) -> None:
         """Reserve ``size`` bytes in all for a response that may be as large as others were.
 
-        Waits for room for a moment, unless memory is reserved already: those that hold some could
-        wait for each other. Raises `ServerBusy` without room. Cancelling reserves nothing.
+        Waits for room for a moment, unless memory is reserved already: requests that hold some
+        could wait for each other. Raises `ServerBusy` without room. When cancelled, nothing is
+        reserved.
         """
         if self.hold is not None or self._own():
             self._take(size)
@@ -203,9 +204,10 @@ class Call:
             self.hold = await self._memory.wait_briefly(self.holder, size)
 
     async def reserve(self, size: int) -> None:
-        """Reserve ``size`` bytes in all for long texts, before they are read; few are not counted.
+        """Reserve ``size`` bytes in all for long texts, before they are read.
 
-        Hold no place that others wait for. Waits, raises and is cancelled like `expect`.
+        A small size is not counted. Hold nothing that others wait for. Waits like `expect`, raises
+        the same errors, and is cancelled like it.
         """
         self.has_long_texts |= size >= COUNTED
         await self.expect(size)
@@ -213,7 +215,7 @@ class Call:
     def take(self, size: int) -> None:
         """Reserve ``size`` bytes in all without waiting, as for texts that were read just now.
 
-        Raises `ServerBusy` without room: what would wait with it uses memory, too.
+        Raises `ServerBusy` without room: the texts would use memory while they wait.
         """
         self.has_long_texts |= size >= COUNTED
         self._take(size)
@@ -225,13 +227,13 @@ class Call:
             self.hold = self._memory.hold(self.holder, size, own=self._own())
 
     def _own(self) -> int:
-        """Return the bytes that the request has reserved besides: its body, and those of a page."""
+        """Return the bytes that the request has reserved already: for its body, and for a page."""
         outer = reservation_of(self.scope)
         body = 0 if self.body is None else self.body.size
         return body if outer is None else body + outer.size
 
     def keep(self, size: int) -> None:
-        """Keep ``size`` bytes of what is reserved; few are not counted."""
+        """Keep ``size`` bytes of what is reserved; a small size is not counted."""
         if self.hold is not None:
             self.hold.resize(size if size >= COUNTED else 0)
 
@@ -249,7 +251,7 @@ class Call:
 
     def header(self, name: bytes) -> bytes | None:
         """Return the first value of the header ``name`` (in lower case); None without one."""
-        return next((value for given, value in self.headers if given == name), None)
+        return next((value for header, value in self.headers if header == name), None)
 
     def principal_as(self, kind: type[P]) -> P:
         """Return the caller as the ``kind`` that this operation's authenticator returns.

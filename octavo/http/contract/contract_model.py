@@ -43,10 +43,10 @@ def attribute_docstrings(kind: type, root: type) -> dict[str, str]:
     source: pydantic can read them when a class is created, but that takes a tenth of the server's
     startup time, and only the API document needs them.
     """
-    found: dict[str, str] = {}
+    docstrings: dict[str, str] = {}
     for base in reversed(kind.__mro__[: kind.__mro__.index(root)]):
-        found |= _docstrings_in(base.__module__).get(base.__qualname__, {})
-    return found
+        docstrings |= _docstrings_in(base.__module__).get(base.__qualname__, {})
+    return docstrings
 
 
 @cache
@@ -60,11 +60,11 @@ def _docstrings_in(module: str) -> dict[str, dict[str, str]]:
     except (KeyError, OSError, TypeError):
         # Created dynamically, or in C.
         return {}
-    found: dict[str, dict[str, str]] = {}
+    docstrings: dict[str, dict[str, str]] = {}
     for name, definition in _definitions(ast.parse(source), ""):
         # As for `inspect`, the first of several classes of one name counts.
-        found.setdefault(name, _own_docstrings(definition))
-    return found
+        docstrings.setdefault(name, _own_docstrings(definition))
+    return docstrings
 
 
 def _definitions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.ClassDef]]:
@@ -81,15 +81,15 @@ def _definitions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.ClassDef
 
 
 def _own_docstrings(definition: ast.ClassDef) -> dict[str, str]:
-    found: dict[str, str] = {}
+    docstrings: dict[str, str] = {}
     for statement, following in zip(definition.body, definition.body[1:], strict=False):
         match statement, following:
             case (
                 ast.AnnAssign(target=ast.Name(id=name)),
                 ast.Expr(value=ast.Constant(value=str() as text)),
             ):
-                found[name] = inspect.cleandoc(text)
-    return found
+                docstrings[name] = inspect.cleandoc(text)
+    return docstrings
 
 
 SUFFIX = "Schema"
@@ -172,23 +172,21 @@ LATEST = 253_402_300_799_999
 """The last millisecond that RFC 3339 can represent: the end of the year 9999 in UTC."""
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _MILLISECOND = timedelta(milliseconds=1)
-
-
 _NOT_A_TIME = "This must be a time with its UTC offset, such as 2026-01-31T12:00:00Z."
 _DATE_FIRST = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]")
 _TIMES = TypeAdapter(AwareDatetime)
 
 
-def _with_date(given: object) -> object:
+def _with_date(value: object) -> object:
     """Return a time that begins with its date.
 
-    Other ones are refused: pydantic takes a number as seconds or milliseconds, but ``2026`` is not
+    Others are refused: pydantic takes a number as seconds or milliseconds, but ``2026`` is not
     a time.
     """
-    if isinstance(given, str) and _DATE_FIRST.match(given):
+    if isinstance(value, str) and _DATE_FIRST.match(value):
         try:
             # A strict model takes no text from this function.
-            return _TIMES.validate_strings(given)
+            return _TIMES.validate_strings(value)
         except ValidationError as refused:
             reason = refused.errors()[0].get("ctx", {}).get("error")
             if reason is not None:
@@ -206,13 +204,13 @@ def timestamp(milliseconds: int) -> datetime:
     return _EPOCH + timedelta(milliseconds=min(max(milliseconds, 0), LATEST))
 
 
-def milliseconds_of(given: datetime) -> int:
+def milliseconds_of(time: datetime) -> int:
     """Return the milliseconds of Unix time of a time from a request, rounded down."""
-    return (given - _EPOCH) // _MILLISECOND
+    return (time - _EPOCH) // _MILLISECOND
 
 
-def _whole(given: object) -> object:
-    return int(given) if isinstance(given, float) and given.is_integer() else given
+def _whole(value: object) -> object:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 WHOLE = BeforeValidator(_whole)
@@ -230,11 +228,11 @@ _GIVEN_SCHEMA = WithJsonSchema(
 )
 
 
-def _decode(given: object) -> bytes:
-    if not isinstance(given, str):
+def _decode(value: object) -> bytes:
+    if not isinstance(value, str):
         raise ValueError("Use a string of standard base64.")
     try:
-        return b64decode(given, validate=True)
+        return b64decode(value, validate=True)
     except (Error, ValueError):
         raise ValueError("This is not standard base64 with padding.") from None
 

@@ -5,77 +5,67 @@ Undeclared responses raise in tests, and are logged once each in production.
 
 import logging
 
-from octavo_rules.problems import (
-    READ_PROBLEMS,
-    STORE_PROBLEMS,
-    AccountLocked,
-    BodyTimeout,
-    BodyTooLarge,
-    ConsentRequired,
-    CredentialRefused,
-    Forbidden,
-    Header,
-    InsufficientScope,
-    InternalError,
-    InvalidRequest,
-    KeyRefused,
-    MethodNotAllowed,
-    NotFound,
-    NotSignedIn,
-    OperatorOff,
-    Problem,
-    RateLimited,
-    ServerBusy,
-    UnsupportedMediaType,
-    WrongOrigin,
-)
+from octavo_rules import problems
 
 from octavo.http.contract.operation import Declaration, Locked, Operation, Security
 
-OUTSIDE_OPERATIONS: tuple[type[Problem], ...] = (
-    InvalidRequest,
-    NotFound,
-    MethodNotAllowed,
-    BodyTimeout,
-    BodyTooLarge,
-    UnsupportedMediaType,
-    InternalError,
+OUTSIDE_OPERATIONS: tuple[type[problems.Problem], ...] = (
+    problems.InvalidRequest,
+    problems.NotFound,
+    problems.MethodNotAllowed,
+    problems.BodyTimeout,
+    problems.BodyTooLarge,
+    problems.UnsupportedMediaType,
+    problems.InternalError,
 )
 """The problems of the router and of the pages, which no declaration has to name."""
-_BY_SECURITY: dict[Security, tuple[type[Problem], ...]] = {
+_BY_SECURITY: dict[Security, tuple[type[problems.Problem], ...]] = {
     Security.NONE: (),
-    Security.SESSION_OR_KEY: (NotSignedIn, KeyRefused, Forbidden, InsufficientScope),
-    Security.OPERATOR: (NotSignedIn, CredentialRefused, OperatorOff),
-    Security.MCP: (NotSignedIn, CredentialRefused, Forbidden, InsufficientScope),
+    Security.SESSION_OR_KEY: (
+        problems.NotSignedIn,
+        problems.KeyRefused,
+        problems.Forbidden,
+        problems.InsufficientScope,
+    ),
+    Security.OPERATOR: (problems.NotSignedIn, problems.CredentialRefused, problems.OperatorOff),
+    Security.MCP: (
+        problems.NotSignedIn,
+        problems.CredentialRefused,
+        problems.Forbidden,
+        problems.InsufficientScope,
+    ),
 }
 
 
-def derived_problems(declared: Declaration) -> tuple[type[Problem], ...]:
+def derived_problems(declared: Declaration) -> tuple[type[problems.Problem], ...]:
     """Return the problems that ``declared`` implies, by status."""
-    found: list[type[Problem]] = [InvalidRequest, *_BY_SECURITY[declared.security]]
+    implied: list[type[problems.Problem]] = [
+        problems.InvalidRequest,
+        *_BY_SECURITY[declared.security],
+    ]
     if declared.security is not Security.NONE:
         # A tool reports in its result that a change found no room.
         reads = declared.method == "GET" or declared.security is Security.MCP
-        found += READ_PROBLEMS if reads else STORE_PROBLEMS
+        implied += problems.READ_PROBLEMS if reads else problems.STORE_PROBLEMS
     if declared.security is Security.SESSION_OR_KEY:
         if declared.method != "GET":
-            found.append(WrongOrigin)
+            implied.append(problems.WrongOrigin)
         if declared.locked is not Locked.ALLOWED:
-            found += (ConsentRequired, AccountLocked)
+            implied += (problems.ConsentRequired, problems.AccountLocked)
     if declared.body is not None:
-        found += (BodyTimeout, declared.body.too_large, UnsupportedMediaType)
+        implied += (problems.BodyTimeout, declared.body.too_large, problems.UnsupportedMediaType)
     if declared.rate is not None:
-        found.append(RateLimited)
-    return _ordered((*found, InternalError, ServerBusy))
+        implied.append(problems.RateLimited)
+    return _ordered((*implied, problems.InternalError, problems.ServerBusy))
 
 
-def possible_problems(declared: Declaration) -> tuple[type[Problem], ...]:
+def possible_problems(declared: Declaration) -> tuple[type[problems.Problem], ...]:
     """Return every problem that the operation may respond with, by status."""
     return _ordered((*derived_problems(declared), *declared.problems))
 
 
-def _ordered(problems: tuple[type[Problem], ...]) -> tuple[type[Problem], ...]:
-    by_code = {(problem.status, problem.code): problem for problem in problems}
+def _ordered(kinds: tuple[type[problems.Problem], ...]) -> tuple[type[problems.Problem], ...]:
+    by_code = {(kind.status, kind.code): kind for kind in kinds}
     return tuple(by_code[key] for key in sorted(by_code))
 
 
@@ -98,42 +88,44 @@ class DeclaredResponses:
     def __init__(self, operation: Operation, *, strict: bool) -> None:
         self._operation = operation
         self._strict = strict
-        self._problems = {(each.status, each.code) for each in possible_problems(operation)}
+        self._problems = {
+            (problem.status, problem.code) for problem in possible_problems(operation)
+        }
         self._name = f"{operation.id} ({operation.handler})"
         self._logged: set[str] = set()
 
-    def problem(self, problem: Problem) -> None:
+    def problem(self, problem: problems.Problem) -> None:
         """Check a problem that the handler raised."""
         if (problem.status, problem.code) not in self._problems:
-            self._found(f"the problem {problem.status} {problem.code}")
+            self._undeclared(f"the problem {problem.status} {problem.code}")
 
     def status(self, status: int) -> None:
         """Check the status of a success."""
         if status not in self._operation.statuses:
-            self._found(f"the status {status}")
+            self._undeclared(f"the status {status}")
 
-    def headers(self, headers: tuple[Header, ...]) -> None:
+    def headers(self, headers: tuple[problems.Header, ...]) -> None:
         """Check the headers of a success."""
         for name, value in headers:
             kinds = (type(name), type(value))
             if kinds != (bytes, bytes):
                 # The value may be a secret, so only the types are logged.
-                given = " and ".join(kind.__name__ for kind in kinds)
+                types = " and ".join(kind.__name__ for kind in kinds)
                 raise self._failure(
-                    f"returned the header {name!r} as {given}: names and values are bytes"
+                    f"returned the header {name!r} as {types}: names and values are bytes"
                 )
             if name.decode("latin-1") not in self._operation.headers:
-                self._found(f"the header {name.decode('latin-1')}")
+                self._undeclared(f"the header {name.decode('latin-1')}")
 
     def media_type(self, media_type: str) -> None:
         """Check the media type of a stream."""
         if media_type not in self._operation.media_types:
-            self._found(f"the media type {media_type}")
+            self._undeclared(f"the media type {media_type}")
 
     def not_modified(self) -> None:
         """Check a 304."""
         if not self._operation.not_modified:
-            self._found("the status 304")
+            self._undeclared("the status 304")
 
     def other_content(self, content: object, reason: str = "") -> Exception:
         """Return the error for ``content`` that does not match the declared type.
@@ -150,7 +142,7 @@ class DeclaredResponses:
         where = f": {reason}" if reason and self._strict else ""
         return self._failure(f"declares {named}, and returned a {type(content).__name__}{where}")
 
-    def _found(self, what: str) -> None:
+    def _undeclared(self, what: str) -> None:
         if self._strict:
             raise self._failure(f"does not declare {what}")
         if what not in self._logged:

@@ -47,7 +47,7 @@ _PAGE: Header = (b"content-type", HtmlPage.MEDIA_TYPE.encode())
 AUTHENTICATED_SECONDS = 1.0
 """Seconds for which a caller stays authenticated while the body arrives."""
 _FORGOTTEN = 8
-"""The part of the expected size of a response that each smaller one takes away."""
+"""Each smaller response lowers the expected size of a response by this part, an eighth."""
 _MAKING = 2
 """Copies of a response that are in memory while it is made: its texts, and the encoded document."""
 _NO_LENGTH = frozenset({204, 304})
@@ -65,13 +65,13 @@ class Endpoint:
         authenticator: for its security; None when it has none.
         limiter: for its rate class; None when it has none.
         memory: the budget of large bodies and responses.
-        making: the number of large responses that are made at the same time, as a budget: others
-            wait with their memory, those of one holder in order and holders in turn. With a place
-            in it, only threads and connections are waited for.
+        making: limits the number of large responses that are made at the same time: others wait
+            with their memory, those of one holder in order and holders in turn. A call with a place
+            waits for threads and connections only.
         failure_problem: returns the problem for a failure of a dependency, None for any other
             error.
-        serving: receives for whom the task works from now on: the account of the caller, or the
-            network of the client without one.
+        serving: called with the account that the current task serves, or with the network of the
+            client without one.
         strict: raise `UndeclaredResponseError` where the handler violates the declaration.
     """
 
@@ -247,7 +247,7 @@ class Endpoint:
         self, call: Call, values: Sequence[str], receive: Receive, exchange: Extension | None
     ) -> object:
         operation, scope = self.operation, call.scope
-        # Authentication may wait as well: for the client, not for whom the task served before.
+        # Authentication may wait, too: in the turn of this client, not in that of the one before.
         self._serving(network_prefix(call.holder))
         if self._authenticator is not None:
             self._admit(call, call.principal or await self._authenticator.authenticate(call))
@@ -309,7 +309,7 @@ class Endpoint:
     def _handle(
         self, call: Call, arguments: dict[str, object], exchange: Extension | None
     ) -> Awaitable[object]:
-        """Return what the handler returns; the caller must await it immediately."""
+        """Return the call of the handler, which must be awaited immediately."""
         operation = self.operation
         if exchange is not None:
             if operation.time is not None:

@@ -94,12 +94,12 @@ def _mcp_error(
 ) -> Mapping[str, object]:
     if status == _UNAUTHORIZED or code == "insufficient_scope":
         return _oauth_error(status, code, detail, members)
-    given = cast("Mapping[str, object]", members.get(RPC_MEMBER, {"data": {"code": code}}))
+    rpc = cast("Mapping[str, object]", members.get(RPC_MEMBER, {"data": {"code": code}}))
     rpc_code = JSON_RPC_REFUSED if status < _SERVER_ERROR else JSON_RPC_FAILED
-    error = {"code": given.get("code", rpc_code), "message": detail}
-    if given.get("data") is not None:
-        error["data"] = given["data"]
-    return {"jsonrpc": "2.0", "id": given.get("id"), "error": error}
+    error = {"code": rpc.get("code", rpc_code), "message": detail}
+    if rpc.get("data") is not None:
+        error["data"] = rpc["data"]
+    return {"jsonrpc": "2.0", "id": rpc.get("id"), "error": error}
 
 
 _UNAUTHORIZED, _FORBIDDEN = 401, 403

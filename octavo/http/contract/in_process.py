@@ -41,7 +41,7 @@ class Performed(NamedTuple):
 
 
 class Api:
-    """The operations of the API, called for whoever sent another request.
+    """The operations of the API, called on behalf of the sender of another request.
 
     Every call raises the `Problem` of a refusal.
 
@@ -58,15 +58,15 @@ class Api:
         self._perform = perform
         self._scope = {**scope, OF_PAGE: True} if of_page else scope
         self._request_id = request_id
-        self._headers = [each for each in scope["headers"] if each[0] in _FORWARDED]
+        self._headers = [header for header in scope["headers"] if header[0] in _FORWARDED]
 
     async def get(self, kind: type[M], path: str, /, **query: str | None) -> M:
         """Return the response of a GET operation, of type ``kind``.
 
         Members of ``query`` that are None are left out.
         """
-        given = {name: value for name, value in query.items() if value is not None}
-        return typed(kind, (await self.call("GET", path, query=given)).result)
+        parameters = {name: value for name, value in query.items() if value is not None}
+        return typed(kind, (await self.call("GET", path, query=parameters)).result)
 
     async def every(self, kind: type[ListPage[T]], path: str) -> list[T]:
         """Return every item of a list, however many pages of type ``kind`` it has."""

@@ -1,9 +1,9 @@
 """Limit the memory of requests and responses, in total and for each holder.
 
-A holder is an account, or the network of a client that has none: somebody else at the same address
-is another one. When there is no room, what makes no progress is evicted, and then what belongs to
-the holder of the most, if the new one would have less. So nobody is refused because of what others
-hold, while what they hold can be taken back: a body that has not arrived, a response that has not
+A holder is an account, or the network of a client that has none; accounts at one address are
+separate holders. When there is no room, the budget evicts reservations that make no progress, and
+those of a holder that would still have more than the new one. So nobody is refused because of
+reservations that can be taken back: of bodies that have not arrived, and of responses that have not
 been read.
 """
 
@@ -29,18 +29,19 @@ STEP = 4 * 1024 * 1024
 STALLED_SECONDS = 5.0
 """Seconds without progress, by 64 KiB, after which a hold may be evicted for any other."""
 ROOM_SECONDS = 2.0
-"""Seconds that a request waits for room before it is refused: refusals at once, each of which is
-repeated, would keep the event loop busy.
+"""Seconds that a request waits for room before it is refused: clients repeat a request that is
+refused at once, and would keep the event loop busy.
 """
 REFUSAL_SECONDS = 0.01
-"""Seconds between two refusals of those of one client that wait together."""
+"""Seconds between the refusals of two requests of one client that wait together."""
 TURN_SECONDS = 0.5
-"""How long the first that waits keeps others from what becomes free; then they pass it as long.
+"""Seconds for which what becomes free is kept for the first waiter; then others pass it as long.
 
-Otherwise one that needs most of all would keep everybody waiting, and the next like it as well.
+Otherwise a waiter that needs most of the memory would keep everybody waiting, and then the next
+one would.
 """
 _LEFT = 8
-"""The part of all, an eighth, that a reservation leaves free at most."""
+"""A reservation leaves at most this part of all free, an eighth."""
 TOTAL = 160 * 1024 * 1024
 PER_CLIENT = 64 * 1024 * 1024
 
@@ -75,7 +76,7 @@ class Hold:
     def grow(self, size: int, *, own: int = 0) -> None:
         """Change the reservation to ``size`` bytes. Raises `ServerBusy` without room for more.
 
-        ``own`` is what the same request has reserved besides.
+        ``own`` is what the same request has reserved in addition.
         """
         more = size - self.size
         budget = self._budget
@@ -208,9 +209,9 @@ class MemoryBudget:
         return await self._wait(network, size, self._last_refusal(network))
 
     async def wait_briefly(self, client: str | None, size: int) -> Hold:
-        """Reserve ``size`` bytes as `wait` does. Raises `ServerBusy` after `ROOM_SECONDS`.
+        """Reserve ``size`` bytes like `wait`. Raises `ServerBusy` after `ROOM_SECONDS`.
 
-        Those of one client that wait together are refused one after another.
+        Requests of one client that wait together are refused one after another.
         """
         network = network_prefix(client)
         refused_at = max(
@@ -221,7 +222,7 @@ class MemoryBudget:
         raise ServerBusy
 
     def _last_refusal(self, network: str) -> float:
-        """Return when the last one of ``network`` that waits is refused."""
+        """Return when the last waiter of ``network`` is refused."""
         last = self._waiting.last(network)
         return 0.0 if last is None else last.refused_at
 
@@ -230,7 +231,7 @@ class MemoryBudget:
             if self._make_room(network, size):
                 return self._take(network, size)
         else:
-            # The first of those that wait would never have room if others took what becomes free.
+            # The first waiter would never have room if new requests took what becomes free.
             self.evict_for_waiting()
             spare = self._first_size()
             if network not in self._waiting and self._has_room(network, size, spare):
@@ -264,7 +265,7 @@ class MemoryBudget:
     def _may_have(self, network: str, size: int, own: int = 0) -> bool:
         """Return whether the limit of one holder admits ``size`` more bytes.
 
-        A request beside which the holder has none may need any number; ``own`` are those that it
+        The only request of a holder may need any number; ``own`` are the bytes that this request
         has already.
         """
         mine = self._by_client.get(network, 0)
@@ -273,14 +274,14 @@ class MemoryBudget:
     def _has_room_in_all(self, size: int, spare: int, own: int = 0) -> bool:
         """Return whether ``size`` more bytes fit beside ``spare`` ones for others.
 
-        As many must remain as the request has then, up to an eighth of all: large ones leave room
-        for small ones.
+        As many bytes as the request has then must remain free, up to an eighth of all: large
+        requests leave room for small ones.
         """
         others = self.held + spare
         return others <= own or others + self._with_room(size + own) - own <= self._total
 
     def _fits(self, size: int) -> bool:
-        """Return whether others could keep something: what needs all waits until nobody has any."""
+        """Return whether others may keep memory beside ``size`` bytes."""
         return self._with_room(size) <= self._total
 
     def _with_room(self, size: int) -> int:
@@ -294,7 +295,7 @@ class MemoryBudget:
         if not self._evictable:
             return False
         now = trio.current_time()
-        # Otherwise those that wait would take what becomes free.
+        # Otherwise waiters would take what becomes free.
         self._evicting, made = True, False
         try:
             while not made and (victim := self._victim(network, size, own, now)) is not None:
@@ -314,7 +315,7 @@ class MemoryBudget:
             return None if stalled is None else _stalled(stalled, now)
         if not self._evictable:
             return None
-        # One whose holds have no bytes yet has nothing to give.
+        # A holder whose holds have no bytes yet has nothing to give.
         holders = [name for name in self._evictable if name in self._by_client]
         for name in sorted(holders, key=self._by_client.__getitem__, reverse=True):
             oldest = min(self._evictable[name], key=lambda hold: hold.progressed_at())
@@ -362,33 +363,33 @@ class MemoryBudget:
                 self._admit()
 
     def _whose_turn(self) -> list[tuple[str, int]]:
-        """Return those that wait for others, with the bytes that they need.
+        """Return the waiters that others block, with the bytes that they need.
 
-        The first alone while it keeps its turn. One that waits for what it holds itself is none of
-        them.
+        Only the first is returned while it keeps its turn. A waiter that is blocked only by its own
+        reservations is skipped.
         """
-        found: list[tuple[str, int]] = []
+        blocked: list[tuple[str, int]] = []
         for network, waiter in self._waiting:
             size = waiter.size
             if self._may_have(network, size) and (self._fits(size) or len(self._waiting) == 1):
-                found.append((network, size))
+                blocked.append((network, size))
                 if _is_kept():
                     break
-        return found
+        return blocked
 
     def _first_size(self) -> int:
-        """Return the bytes that the first of those that wait for others needs, in its turn."""
+        """Return the bytes that the first blocked waiter needs in its turn; 0 without one."""
         first = self._whose_turn()[:1] if _is_kept() else []
         return first[0][1] if first and self._fits(first[0][1]) else 0
 
 
 def _is_kept() -> bool:
-    """Return whether the first that waits keeps its turn now."""
+    """Return whether the first waiter keeps its turn now."""
     return int(trio.current_time() / TURN_SECONDS) % 2 == 0
 
 
 def _next_turn() -> float:
-    """Return when that changes."""
+    """Return when `_is_kept` changes next."""
     return (int(trio.current_time() / TURN_SECONDS) + 1) * TURN_SECONDS
 
 
@@ -418,10 +419,10 @@ class CountedBody:
         self._progress = self._received = 0
 
     async def read(self, body: BodyKind[T], headers: Headers, receive: Receive) -> T:
-        """Return the body, read from ``receive``; raises as `BodyKind.read`.
+        """Return the body, read from ``receive``.
 
-        Raises `ServerBusy` when there is no room for a byte, and when the budget takes back what
-        has arrived. Cancellation loses the bytes read.
+        Raises the same errors as `BodyKind.read`, and `ServerBusy` when there is no room for a
+        byte, or the budget takes back what has arrived. Cancellation loses the bytes read.
         """
 
         async def counted() -> Event:
@@ -477,10 +478,11 @@ class Reservation:
         self.sending = False
 
     async def reserve(self, size: int) -> None:
-        """Reserve ``size`` more bytes; few are not counted. Raises `ServerBusy` without room.
+        """Reserve ``size`` more bytes. Raises `ServerBusy` without room.
 
-        Waits for room for a moment, unless it has reserved some already: those that hold memory
-        could wait for each other. Cancelling reserves nothing.
+        A small size is not counted. Waits for room for a moment, unless it has reserved some
+        already: requests that hold memory could wait for each other. When cancelled, nothing is
+        reserved.
         """
         if size < COUNTED:
             return
@@ -490,7 +492,7 @@ class Reservation:
             self.keep(await self._memory.wait_briefly(self.holder, size))
 
     async def read(self, body: BodyKind[T], headers: Headers, receive: Receive) -> T:
-        """Return a body, whose bytes are reserved as they arrive; raises as `CountedBody.read`."""
+        """Return a body, whose bytes are reserved as they arrive, like `CountedBody.read`."""
         counted = CountedBody(self._memory, self.holder)
         self._holds.append(counted.hold)
         return await counted.read(body, headers, receive)
@@ -529,5 +531,5 @@ def with_reservation(scope: Scope, reservation: Reservation) -> Scope:
 
 def reservation_of(scope: Scope) -> Reservation | None:
     """Return the reservation of the request that ``scope`` is part of; None for an operation."""
-    found: Reservation | None = scope.get(_MEMBER)
-    return found
+    reservation: Reservation | None = scope.get(_MEMBER)
+    return reservation

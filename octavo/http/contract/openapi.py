@@ -71,13 +71,13 @@ class Schemas:
     def __init__(self, operations: Iterable[Operation]) -> None:
         wanted: dict[tuple[object, Mode], None] = {}
         parts: dict[type[BaseModel], None] = {}
-        for each in operations:
-            models = (each.path_model, each.query_model, each.header_model)
+        for operation in operations:
+            models = (operation.path_model, operation.query_model, operation.header_model)
             parts |= dict.fromkeys(model for model in models if model is not None)
-            if each.body is not None and each.body.model is not None:
-                wanted[each.body.model, "validation"] = None
-            if each.response_type is not None:
-                wanted[each.response_type, "serialization"] = None
+            if operation.body is not None and operation.body.model is not None:
+                wanted[operation.body.model, "validation"] = None
+            if operation.response_type is not None:
+                wanted[operation.response_type, "serialization"] = None
         keys = [*wanted, *((part, "validation") for part in parts)]
         made, shared = TypeAdapter.json_schemas(
             [
@@ -88,12 +88,12 @@ class Schemas:
             ref_template=f"{_REFERENCE}{{model}}",
             schema_generator=_ModelSchemas,
         )
-        found = [cast("Json", made[at, mode]) for at, (_, mode) in enumerate(keys)]
+        schemas = [cast("Json", made[at, mode]) for at, (_, mode) in enumerate(keys)]
         definitions = cast("dict[str, Json]", shared.get("$defs", {}))
-        self._schemas = dict(zip(wanted, found, strict=False))
+        self._schemas = dict(zip(wanted, schemas, strict=False))
         self._parameters: dict[type[BaseModel], list[Parameter]] = {}
         taken: set[str] = set()
-        for part, schema in zip(parts, found[len(wanted) :], strict=True):
+        for part, schema in zip(parts, schemas[len(wanted) :], strict=True):
             name = _referred(schema)
             taken.add(name)
             self._parameters[part] = _parameters(definitions[name])
@@ -246,10 +246,12 @@ def openapi_document(
     operations = contract_of(groups, operations_of)
     schemas = Schemas(operations)
     paths: dict[str, Json] = {}
-    for each in operations:
-        example = (examples or {}).get(each.id, _NO_EXAMPLE)
-        paths.setdefault(each.path, {})[each.method.lower()] = _operation(each, schemas, example)
-    tags = dict.fromkeys(each.tag for each in operations)
+    for operation in operations:
+        example = (examples or {}).get(operation.id, _NO_EXAMPLE)
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(
+            operation, schemas, example
+        )
+    tags = dict.fromkeys(operation.tag for operation in operations)
     return {
         "openapi": "3.1.0",
         "jsonSchemaDialect": _DIALECT,
@@ -292,36 +294,43 @@ def openapi_document(
     }
 
 
-def _operation(each: Operation, schemas: Schemas, example: Example) -> Json:
+def _operation(operation: Operation, schemas: Schemas, example: Example) -> Json:
     parameters = [
-        *(_parameter(one, "path") for one in schemas.parameters(each.path_model)),
-        *(_parameter(one, "query") for one in schemas.parameters(each.query_model)),
-        *(_parameter(one, "header") for one in schemas.parameters(each.header_model)),
+        *(_parameter(one, "path") for one in schemas.parameters(operation.path_model)),
+        *(_parameter(one, "query") for one in schemas.parameters(operation.query_model)),
+        *(_parameter(one, "header") for one in schemas.parameters(operation.header_model)),
         {"$ref": "#/components/parameters/RequestId"},
     ]
-    found: Json = {"operationId": each.id, "tags": [each.tag], "summary": each.summary}
-    if each.description:
-        found["description"] = each.description
-    found["parameters"] = parameters
-    if each.body is not None:
-        found["requestBody"] = _body(each.body, schemas, example.request)
-    found["responses"] = {**_successes(each, schemas, example.response), **_refusals(each)}
-    found["security"] = _SECURITY[each.security]
-    if each.security is Security.SESSION_OR_KEY:
-        found["x-locked-account"] = each.locked.value
-        found["x-scope"] = each.scope
-        found["x-folder-keys"] = each.confinable
-    if each.rate is not None:
-        found["x-rate-class"] = each.rate
-    return found
+    described: Json = {
+        "operationId": operation.id,
+        "tags": [operation.tag],
+        "summary": operation.summary,
+    }
+    if operation.description:
+        described["description"] = operation.description
+    described["parameters"] = parameters
+    if operation.body is not None:
+        described["requestBody"] = _body(operation.body, schemas, example.request)
+    described["responses"] = {
+        **_successes(operation, schemas, example.response),
+        **_refusals(operation),
+    }
+    described["security"] = _SECURITY[operation.security]
+    if operation.security is Security.SESSION_OR_KEY:
+        described["x-locked-account"] = operation.locked.value
+        described["x-scope"] = operation.scope
+        described["x-folder-keys"] = operation.confinable
+    if operation.rate is not None:
+        described["x-rate-class"] = operation.rate
+    return described
 
 
 def _parameter(parameter: Parameter, place: str) -> Json:
     schema = dict(parameter.schema)
-    found: Json = {"name": parameter.name, "in": place, "required": parameter.required}
+    described: Json = {"name": parameter.name, "in": place, "required": parameter.required}
     if "description" in schema:
-        found["description"] = schema.pop("description")
-    return {**found, "schema": schema}
+        described["description"] = schema.pop("description")
+    return {**described, "schema": schema}
 
 
 def _body(body: BodyKind[object], schemas: Schemas, example: object) -> Json:
@@ -339,73 +348,75 @@ def _body(body: BodyKind[object], schemas: Schemas, example: object) -> Json:
     }
 
 
-def _successes(each: Operation, schemas: Schemas, example: object) -> dict[str, Json]:
+def _successes(operation: Operation, schemas: Schemas, example: object) -> dict[str, Json]:
     headers: Json = {
         **_REQUEST_ID_HEADER,
         **{
             name: {"description": description, "schema": {"type": "string"}}
-            for name, description in each.headers.items()
+            for name, description in operation.headers.items()
         },
     }
     content: Json = {
-        media_type: {"schema": _streamed(media_type)} for media_type in each.media_types
+        media_type: {"schema": _streamed(media_type)} for media_type in operation.media_types
     }
-    if each.page:
+    if operation.page:
         content[HtmlPage.MEDIA_TYPE] = {"schema": {"type": "string"}}
-    if each.response_type is not None:
-        described: Json = {"schema": schemas.of(each.response_type, "serialization")}
+    if operation.response_type is not None:
+        described: Json = {"schema": schemas.of(operation.response_type, "serialization")}
         if example is not None:
             described["example"] = example
         content[_JSON] = described
-    found: dict[str, Json] = {}
+    responses: dict[str, Json] = {}
     # Beside a document, the success without content has another status.
-    without = each.other_statuses if each.empty and each.response_type is not None else ()
-    for status in sorted(each.statuses):
+    without = (
+        operation.other_statuses if operation.empty and operation.response_type is not None else ()
+    )
+    for status in sorted(operation.statuses):
         response: Json = {"description": HTTPStatus(status).phrase, "headers": headers}
         if content and status not in (204, 304, *without):
             response["content"] = content
-        found[str(status)] = response
-    return found
+        responses[str(status)] = response
+    return responses
 
 
 def _streamed(media_type: str) -> Json:
-    """Return the schema of a stream: a JSON document or bytes, which text is here, too."""
+    """Return the schema of a stream: a JSON document, or bytes, as which text counts."""
     return {"type": "object"} if media_type == _JSON else {**BYTES}
 
 
-def _refusals(each: Operation) -> dict[str, Json]:
+def _refusals(operation: Operation) -> dict[str, Json]:
     by_status: dict[int, list[AnyProblem]] = {}
-    all_problems: list[AnyProblem] = [*possible_problems(each), *_server_problems(each)]
+    all_problems: list[AnyProblem] = [*possible_problems(operation), *_server_problems(operation)]
     for problem in all_problems:
         by_status.setdefault(problem.status, []).append(problem)
     return {
-        str(status): _refusal(each, status, problems)
+        str(status): _refusal(operation, status, problems)
         for status, problems in sorted(by_status.items())
     }
 
 
-def _server_problems(each: Operation) -> list[ServerProblem]:
+def _server_problems(operation: Operation) -> list[ServerProblem]:
     """Return the problems with which the server may respond instead of the operation."""
-    opens = HTTPStatus.SWITCHING_PROTOCOLS in each.statuses
+    opens = HTTPStatus.SWITCHING_PROTOCOLS in operation.statuses
     return [one for one in SERVER_PROBLEMS if opens or one.code not in _OF_HANDSHAKES]
 
 
 def _errors(operations: Sequence[Operation]) -> Json:
     """Return the schemas of the error formats, by name."""
-    declared = [each.errors for each in operations if each.errors is not None]
-    others = [one for each in declared for formats in each.others.values() for one in formats]
-    return {each.name: dict(each.schema) for each in (*declared, *others)}
+    declared = [operation.errors for operation in operations if operation.errors is not None]
+    others = [one for errors in declared for formats in errors.others.values() for one in formats]
+    return {errors.name: dict(errors.schema) for errors in (*declared, *others)}
 
 
 def _named(operations: Sequence[Operation]) -> Json:
     """Return the schemas of forms and headers that have a title, by it."""
-    found: list[Mapping[str, object]] = []
-    for each in operations:
-        if each.body is not None and each.body.schema is not None:
-            found.append(each.body.schema)
-        for problem in possible_problems(each):
-            found += [header.schema for header in problem.described_headers.values()]
-    return {str(schema["title"]): schema for schema in found if "title" in schema}
+    schemas: list[Mapping[str, object]] = []
+    for operation in operations:
+        if operation.body is not None and operation.body.schema is not None:
+            schemas.append(operation.body.schema)
+        for problem in possible_problems(operation):
+            schemas += [header.schema for header in problem.described_headers.values()]
+    return {str(schema["title"]): schema for schema in schemas if "title" in schema}
 
 
 def _referenced(schema: Mapping[str, object]) -> Json:
@@ -415,12 +426,12 @@ def _referenced(schema: Mapping[str, object]) -> Json:
 
 def _shapes(operations: Sequence[Operation]) -> Json:
     """Return the schemas of problem details, by name."""
-    found: Json = {Problem.shape: _PROBLEM}
-    for each in operations:
-        for problem in possible_problems(each):
-            if problem.shape not in found:
+    shapes: Json = {Problem.shape: _PROBLEM}
+    for operation in operations:
+        for problem in possible_problems(operation):
+            if problem.shape not in shapes:
                 members = cast("Json", _PROBLEM["properties"])
-                found[problem.shape] = {
+                shapes[problem.shape] = {
                     **_PROBLEM,
                     "description": problem.summary,
                     "properties": {
@@ -429,17 +440,17 @@ def _shapes(operations: Sequence[Operation]) -> Json:
                         "code": {"type": "string", "const": problem.code},
                     },
                 }
-    return found
+    return shapes
 
 
-def _refusal(each: Operation, status: int, problems: Sequence[AnyProblem]) -> Json:
+def _refusal(operation: Operation, status: int, problems: Sequence[AnyProblem]) -> Json:
     own = [problem for problem in problems if not isinstance(problem, ServerProblem)]
     if not own:
         [only] = problems
         return {"$ref": f"#/components/responses/{_response_name(only.code)}"}
     headers = {**_REQUEST_ID_HEADER, **(_RETRY_AFTER if status in _TEMPORARY_STATUSES else {})}
     described = [problem.described_headers for problem in own]
-    if each.security is Security.MCP and status == HTTPStatus.UNAUTHORIZED:
+    if operation.security is Security.MCP and status == HTTPStatus.UNAUTHORIZED:
         described.append(CHALLENGE)
     for of_problem in described:
         for name, header in of_problem.items():
@@ -448,17 +459,17 @@ def _refusal(each: Operation, status: int, problems: Sequence[AnyProblem]) -> Js
                 "schema": _referenced(header.schema),
             }
     content: Json = {}
-    if each.errors is None:
+    if operation.errors is None:
         shapes = {problem.shape for problem in own}
         content[MEDIA_TYPE] = {"schema": _problem_schema(problems, *shapes)}
     else:
         # The server does not know the format of the protocol.
-        formats = [{"$ref": f"{_SCHEMAS}{one.name}"} for one in each.errors.at(status)]
+        formats = [{"$ref": f"{_SCHEMAS}{one.name}"} for one in operation.errors.at(status)]
         if any(problem is not BodyTimeout for problem in own):
             content[_JSON] = {"schema": {"anyOf": formats} if formats[1:] else formats[0]}
         if by_server := [one for one in problems if one in (*_SHARED, *SERVER_PROBLEMS)]:
             content[MEDIA_TYPE] = {"schema": _problem_schema(by_server)}
-    if each.page:
+    if operation.page:
         content[HtmlPage.MEDIA_TYPE] = {"schema": {"type": "string"}}
     return {
         "description": "\n".join(f"- `{problem.code}`: {problem.summary}" for problem in problems),

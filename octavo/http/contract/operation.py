@@ -168,5 +168,5 @@ operation = Declaration
 
 def declarations_of(handler: object) -> tuple[Declaration, ...]:
     """Return the declarations of ``handler``, first to last; empty for any other object."""
-    found: tuple[Declaration, ...] = getattr(handler, _ATTRIBUTE, ())
-    return found
+    declarations: tuple[Declaration, ...] = getattr(handler, _ATTRIBUTE, ())
+    return declarations

@@ -20,15 +20,15 @@ _MAX_DIGITS = 20
 _MAX_CURSOR_DIGITS = 15
 
 
-def _in_digits(given: object) -> object:
-    if not isinstance(given, str):
-        return given
+def _in_digits(value: object) -> object:
+    if not isinstance(value, str):
+        return value
     # pydantic also accepts Python's forms: 1_000, +1, surrounding spaces.
-    if not (given.isascii() and given.isdigit() and len(given) <= _MAX_DIGITS):
+    if not (value.isascii() and value.isdigit() and len(value) <= _MAX_DIGITS):
         raise PydanticCustomError(
             "whole_number", "This must be a number of at most 20 digits, and nothing else."
         )
-    return int(given)
+    return int(value)
 
 
 IN_DIGITS = BeforeValidator(_in_digits)
@@ -71,7 +71,7 @@ def read_cursor(
         "".join(parts).encode()
         if identifier is not None and str(UUID(parts[identifier])) != parts[identifier]:
             raise ValueError(after)
-        if not all(_is_number(parts[each]) for each in numbers):
+        if not all(_is_number(parts[index]) for index in numbers):
             raise ValueError(after)
     except (ValueError, RecursionError):
         message = "This is not a cursor of this list: use next of the previous page, or omit it."
@@ -84,15 +84,15 @@ def _is_number(part: str) -> bool:
 
 
 def split_page(
-    found: Sequence[T], limit: int, key: Callable[[T], tuple[str, ...]]
+    items: Sequence[T], limit: int, key: Callable[[T], tuple[str, ...]]
 ) -> tuple[Sequence[T], str | None]:
     """Return the first ``limit`` items of ``found``, and the cursor of the next page.
 
     ``found`` has one item more than ``limit`` if there is a next page; otherwise the cursor is
     None. ``key`` returns the sort keys of an item.
     """
-    page = found[:limit]
-    return page, cursor(*key(page[-1])) if len(found) > limit else None
+    page = items[:limit]
+    return page, cursor(*key(page[-1])) if len(items) > limit else None
 
 
 async def page_by_id(
@@ -104,8 +104,8 @@ async def page_by_id(
 
     Args:
         query: selects the page.
-        read: returns the items after one with an identifier, None for the first ones, and at most
-            so many.
+        read: returns the items after one with an identifier, None for the first ones; at most as
+            many as the second argument says.
         id_of: returns the identifier of an item.
     """
     after = read_cursor(query.after, 1, identifier=0)

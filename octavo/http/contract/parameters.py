@@ -44,7 +44,7 @@ class Parameters:
         self._path = operation.path_model
         self._query = operation.query_model
         fields_of_query = {} if self._query is None else self._query.model_fields
-        # Not those with secrets.
+        # Queries with secrets are not remembered.
         self._remembers = all(field.repr for field in fields_of_query.values())
         self._read = None if self._query is None else _only_read(self._query)
         self._headers = headers = operation.header_model
@@ -66,63 +66,63 @@ class Parameters:
         Raises `InvalidRequest` with all errors, or the first `MAX_LISTED` of them.
         """
         errors: Errors = []
-        found: dict[str, object] = {}
+        models: dict[str, object] = {}
         if self._path is not None:
             named = dict(zip(self._names, values, strict=True))
-            _validate("path", self._path, named, found, errors)
+            _validate("path", self._path, named, models, errors)
         known = None
         if query and self._query and self._remembers and len(query) <= _REMEMBERED_LENGTH:
             known = _short_query(self, query)
         if known is not None:
-            found["query"] = known
+            models["query"] = known
         elif query:
-            self.read_query(query, found, errors)
+            self.read_query(query, models, errors)
         elif self._without_query is not None:
-            found["query"] = self._without_query
+            models["query"] = self._without_query
         elif self._query is not None:
-            _validate("query", self._query, {}, found, errors)
+            _validate("query", self._query, {}, models, errors)
         if self._headers is not None:
-            self._check_headers(self._headers, headers, found, errors)
+            self._check_headers(self._headers, headers, models, errors)
         if errors:
             raise InvalidRequest(errors=errors[:MAX_LISTED])
-        return found
+        return models
 
-    def read_query(self, query: bytes, found: dict[str, object], errors: Errors) -> None:
-        """Add the model of a query to what was ``found``, or what is wrong to ``errors``."""
-        given = read_query(query, errors, self._read)
+    def read_query(self, query: bytes, models: dict[str, object], errors: Errors) -> None:
+        """Add the model of a query to ``models``, or what is wrong with it to ``errors``."""
+        parameters = read_query(query, errors, self._read)
         if self._query is not None:
-            _validate("query", self._query, given, found, errors)
+            _validate("query", self._query, parameters, models, errors)
         else:
-            errors += _unknown(given)
+            errors += _unknown(parameters)
 
     def _check_headers(
         self,
         model: type[BaseModel],
         headers: Sequence[Header],
-        found: dict[str, object],
+        models: dict[str, object],
         errors: Errors,
     ) -> None:
         names = self._header_names
-        given: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for header, value in headers:
             if header in names:
                 name, text = names[header], value.decode("latin-1")
                 # Repeated fields form one list (RFC 9110 section 5.3).
-                given[name] = f"{given[name]}, {text}" if name in given else text
-        if not given and self._without_headers is not None:
-            found["headers"] = self._without_headers
+                fields[name] = f"{fields[name]}, {text}" if name in fields else text
+        if not fields and self._without_headers is not None:
+            models["headers"] = self._without_headers
         else:
-            _validate("headers", model, given, found, errors)
+            _validate("headers", model, fields, models, errors)
 
 
-# Few differ, and models are frozen.
+# There are few different queries, and models are frozen.
 @lru_cache(maxsize=_REMEMBERED)
 def _short_query(parameters: Parameters, query: bytes) -> object | None:
     """Return the model of a query; None for one that is refused."""
-    found: dict[str, object] = {}
+    models: dict[str, object] = {}
     errors: Errors = []
-    parameters.read_query(query, found, errors)
-    return None if errors else found["query"]
+    parameters.read_query(query, models, errors)
+    return None if errors else models["query"]
 
 
 def _if_valid(model: type[BaseModel]) -> BaseModel | None:
@@ -135,19 +135,19 @@ def _if_valid(model: type[BaseModel]) -> BaseModel | None:
 def _validate(
     part: str,
     model: type[BaseModel],
-    given: dict[str, Any],
-    found: dict[str, object],
+    values: dict[str, Any],
+    models: dict[str, object],
     errors: Errors,
 ) -> None:
     try:
-        found[part] = model.__pydantic_validator__.validate_strings(
-            given, by_alias=True, by_name=False
+        models[part] = model.__pydantic_validator__.validate_strings(
+            values, by_alias=True, by_name=False
         )
     except ValidationError as refused:
         wrong = refused.errors(include_url=False, include_context=False, include_input=False)
         errors += [
-            (pointer((part, *each["loc"])), _MESSAGES.get(each["type"], each["msg"]))
-            for each in wrong
+            (pointer((part, *error["loc"])), _MESSAGES.get(error["type"], error["msg"]))
+            for error in wrong
         ]
 
 
@@ -164,7 +164,7 @@ def read_query(query: bytes, errors: Errors, only: frozenset[str] | None = None)
     Repeated names, invalid escapes and invalid UTF-8 are added to ``errors``. If ``only`` is given,
     parameters with other names are left out, whatever they are.
     """
-    given: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     for pair in query.decode("latin-1").split("&"):
         if not pair:
             continue
@@ -176,10 +176,10 @@ def read_query(query: bytes, errors: Errors, only: frozenset[str] | None = None)
         except ValueError:
             errors.append(("/query", "A name or a value is not percent-encoded UTF-8."))
             continue
-        if name in given:
+        if name in parameters:
             errors.append((pointer(("query", name)), "This occurs more than once."))
-        given[name] = value
-    return given
+        parameters[name] = value
+    return parameters
 
 
 def require_no_query(query: bytes) -> None:
@@ -190,8 +190,8 @@ def require_no_query(query: bytes) -> None:
         raise InvalidRequest(errors=errors[:MAX_LISTED])
 
 
-def _unknown(given: Iterable[str]) -> Errors:
-    return [(pointer(("query", name)), _MESSAGES["extra_forbidden"]) for name in given]
+def _unknown(names: Iterable[str]) -> Errors:
+    return [(pointer(("query", name)), _MESSAGES["extra_forbidden"]) for name in names]
 
 
 def _decoded(text: str) -> str:

@@ -114,12 +114,12 @@ def problem_page(
     problem: Problem, html: bytes, headers: Sequence[Header] = PAGE_HEADERS
 ) -> PreparedResponse:
     """Return a page that tells a person about ``problem``, with the headers of the problem."""
-    given = [
+    own = [
         (b"content-type", HtmlPage.MEDIA_TYPE.encode()),
         (b"content-length", b"%d" % len(html)),
         *problem.headers,
     ]
-    return PreparedResponse(problem.status, given, FixedHeaders([NOT_STORED, *headers]), html)
+    return PreparedResponse(problem.status, own, FixedHeaders([NOT_STORED, *headers]), html)
 
 
 def options_response(allow: bytes) -> PreparedResponse:
@@ -167,8 +167,8 @@ class ResponseWriter:
         status: of the response; `CLIENT_LEFT` while nothing was sent.
         sent: number of body bytes sent.
         complete: whether the whole response was sent.
-        reserved: whether memory is reserved for the whole response. Its pieces wait for no more
-            then: those that hold memory could wait for each other.
+        reserved: whether memory is reserved for the whole response. Then its pieces don't wait for
+            more: requests that hold memory could wait for each other.
     """
 
     __slots__ = (
@@ -298,7 +298,9 @@ class ResponseWriter:
         """
         if event["type"] == "http.response.start":
             reservation.send()
-            headers = [each for each in event.get("headers", ()) if each[0] != b"x-request-id"]
+            headers = [
+                header for header in event.get("headers", ()) if header[0] != b"x-request-id"
+            ]
             await self._send({**event, "headers": [*headers, self._request_id]})
             self.status = event["status"]
         else:

@@ -157,13 +157,13 @@ def _walk(
     segment = segments[at]
     child = node.static.get(segment)
     if child is not None:
-        found = _walk(child, segments, at + 1, values)
-        if found is not None:
-            return found
+        resource = _walk(child, segments, at + 1, values)
+        if resource is not None:
+            return resource
     if node.parameter is not None and segment:
         values.append(segment)
-        found = _walk(node.parameter, segments, at + 1, values)
-        if found is not None:
-            return found
+        resource = _walk(node.parameter, segments, at + 1, values)
+        if resource is not None:
+            return resource
         values.pop()
     return None

@@ -63,15 +63,15 @@ def _check_name(name: object) -> None:
         raise ContractError("the id must be in camelCase: a small letter, then letters and digits")
 
 
-def _check_other_statuses(given: object) -> None:
-    if not isinstance(given, tuple):
-        raise ContractError(f"other_statuses must be a tuple of statuses, not {given!r}")
+def _check_other_statuses(statuses: object) -> None:
+    if not isinstance(statuses, tuple):
+        raise ContractError(f"other_statuses must be a tuple of statuses, not {statuses!r}")
 
 
-def _check_problems(given: object) -> None:
-    if not isinstance(given, tuple):
-        raise ContractError(f"problems must be a tuple of Problem classes, not {given!r}")
-    for kind in given:
+def _check_problems(problems: object) -> None:
+    if not isinstance(problems, tuple):
+        raise ContractError(f"problems must be a tuple of Problem classes, not {problems!r}")
+    for kind in problems:
         if not (isinstance(kind, type) and issubclass(kind, Problem)):
             raise ContractError(f"problems must contain subclasses of Problem, not {kind!r}")
         _check_problem(kind)
@@ -80,8 +80,8 @@ def _check_problems(given: object) -> None:
 def _check_problem(kind: type[Problem]) -> None:
     name = kind.__qualname__
     names = ("status", "code", "summary")
-    said: dict[str, object] = {each: getattr(kind, each, None) for each in names}
-    if missing := [each for each in names if said[each] is None]:
+    said: dict[str, object] = {attribute: getattr(kind, attribute, None) for attribute in names}
+    if missing := [attribute for attribute in names if said[attribute] is None]:
         raise ContractError(f"the problem {name} needs {', '.join(missing)}")
     status, code, summary = said.values()
     if type(status) is not int or status not in _REFUSALS:
@@ -216,7 +216,7 @@ def _read(name: str, handler: Callable[..., object], declared: Declaration) -> O
     check_statuses(declared, not_modified=success.not_modified)
     _check_success(declared, success)
     return Operation(
-        **{each.name: getattr(declared, each.name) for each in fields(declared)},
+        **{field.name: getattr(declared, field.name) for field in fields(declared)},
         handler=name,
         path_model=path_model,
         query_model=models.get("query"),

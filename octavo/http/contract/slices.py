@@ -15,11 +15,11 @@ B = TypeVar("B")
 T = TypeVar("T")
 
 SLICE_SIZE = 256 * 1024
-"""Bytes that are examined before others run: a few milliseconds of work."""
+"""Bytes that are examined before other tasks run: a few milliseconds of work."""
 LONG = 64 * 1024
 """Characters of a text that is encoded in slices."""
 SLICE_COUNT = 128
-"""Small items that are converted before others run."""
+"""Small items that are converted before other tasks run."""
 _SMALL = SLICE_SIZE // SLICE_COUNT
 
 
@@ -28,8 +28,8 @@ async def converted(
 ) -> list[B]:
     """Return ``convert`` of each item, in order; what it raises propagates.
 
-    Others run after about `SLICE_SIZE` bytes, of which each item has ``size``, or `SLICE_COUNT`
-    items. A few small items take no checkpoint. When cancelled, the result is lost.
+    Other tasks run after about `SLICE_SIZE` bytes, of which each item has ``size``, or after
+    `SLICE_COUNT` items. A few small items take no checkpoint. When cancelled, the result is lost.
     """
     made: list[B] = []
     done = 0
@@ -43,15 +43,15 @@ async def converted(
 
 
 async def encoded_in_slices(value: T, encode: Callable[[T], bytes]) -> bytes:
-    """Return what ``encode`` returns for a model or mapping, its long texts encoded in slices.
+    """Return the result of ``encode`` for a model or mapping; long texts are encoded in slices.
 
-    Marks stand for them meanwhile. Cancelling loses the result.
+    Meanwhile, marks stand in for these. Cancelling loses the result.
     """
     for attempt in count():
         texts: list[str] = []
         encoded = encode(cast("T", _marked(value, attempt, texts)))
         marks = [*re.finditer(rb'"<long %d (\d+)>"' % attempt, encoded)] if texts else []
-        # Otherwise a short text has one of these marks: others are tried.
+        # Otherwise a short text contains one of these marks: try others.
         if len(marks) == len(texts):
             break
     pieces: list[bytes] = []
@@ -84,13 +84,13 @@ def _marked(value: object, attempt: int, texts: list[str]) -> object:
         texts.append(value)
         return f"<long {attempt} {len(texts) - 1}>"
     if isinstance(value, BaseModel):
-        found = {name: _marked(each, attempt, texts) for name, each in value.__dict__.items()}
-        changed = {n: each for n, each in found.items() if each is not value.__dict__[n]}
+        members = {name: _marked(member, attempt, texts) for name, member in value.__dict__.items()}
+        changed = {n: member for n, member in members.items() if member is not value.__dict__[n]}
         return value.model_copy(update=changed) if changed else value
     if isinstance(value, Mapping):
-        return {name: _marked(each, attempt, texts) for name, each in value.items()}
+        return {name: _marked(member, attempt, texts) for name, member in value.items()}
     if isinstance(value, list | tuple):
-        items = type(value)(_marked(each, attempt, texts) for each in value)
+        items = type(value)(_marked(item, attempt, texts) for item in value)
         same = all(new is old for new, old in zip(items, value, strict=True))
         return value if same else items
     return value

@@ -44,7 +44,7 @@ class FormStamps:
         self._secret: bytes | None = None
 
     async def load(self) -> bytes:
-        """Return the secret, read once. Raises the problem of a database that is away."""
+        """Return the secret, read once. Raises a problem if the database is unavailable."""
         if self._secret is None:
             with failures_as_problems():
                 self._secret = await self._get_secret()
@@ -71,7 +71,7 @@ class FormStamps:
 MOST_FIELDS = 200
 """Fields of a form."""
 LONGEST_SMALL = contract.COUNTED
-"""Bytes of a form, but for those with long texts and images."""
+"""Bytes of a form without long texts and images."""
 LONGEST_TEXT = 8 * 1024 * 1024
 """Bytes of the fields of a form with a long text. The longest note has a quarter of it: browsers
 send its lines with CR LF, and what is too long to be saved is shown again.
@@ -81,7 +81,7 @@ LONGEST_FORM = MAX_BYTES + LONGEST_TEXT
 TRANSFER_SECONDS = 180.0
 """Seconds in which a large form has to progress by a `renewed_time.STEP_SIZE`."""
 MOST_DISCARDED = 1024 * 1024 * 1024
-"""Bytes of a refused form that are read: browsers show the reason when they have sent it all."""
+"""Bytes of a refused form that are read: browsers show the reason after they have sent it all."""
 
 _BODY = "octavo.body"
 
@@ -111,7 +111,7 @@ class FormConnection(TrioASGIHTTPConnection):
     async def handle_messages(  # type: ignore[override]
         self, nursery: trio.Nursery, request: Request, receive: ASGIReceiveCallable
     ) -> None:
-        """Cancel the handler when the client leaves; no body but that of a form is of use."""
+        """Cancel the handler when the client leaves; that of a form reads its body itself."""
         if _BODY not in self.scope:
             while (await receive())["type"] != "http.disconnect":
                 continue
@@ -151,20 +151,19 @@ class PageForm:
         self._longest_text = LONGEST_TEXT if large else LONGEST_SMALL
         self.limit = LONGEST_FORM if large else LONGEST_SMALL
         self.media_types = (contract.FORM_MEDIA_TYPE, "multipart/form-data")
-        self.time = None
         self.model = None
         self.schema = None
         bounds = contract.PartBounds(parts=MOST_FIELDS, field=self._longest_text)
         self._multipart = contract.multipart_body(limit=self.limit, bounds=bounds)
 
     async def read(self, headers: contract.Headers, receive: Receive) -> Form:
-        """Return the form; raises as `BodyKind.read`."""
+        """Return the form. Raises the same errors as `BodyKind.read`."""
         media_type = contract.parse_media_type(contract.body_head(headers, self.limit)[0] or b"")
         if media_type is None or media_type.essence != contract.FORM_MEDIA_TYPE:
             return await self._parts(await self._multipart.read(headers, receive))
         contract.body_head(headers, LONGEST_SMALL)
-        found = contract.parse_form(await contract.whole_body(receive, LONGEST_SMALL), MOST_FIELDS)
-        return Form(dict(reversed(found)))
+        fields = contract.parse_form(await contract.whole_body(receive, LONGEST_SMALL), MOST_FIELDS)
+        return Form(dict(reversed(fields)))
 
     async def _parts(self, parts: contract.MultipartStream) -> Form:
         fields: dict[str, str] = {}
@@ -247,9 +246,9 @@ class SentForm:
             self._receive = renewed.receive(self._receive)
 
     async def discard(self) -> None:
-        """Read the rest of the form, unless it is too long to be read for nothing.
+        """Read and drop the rest of the form, up to `MOST_DISCARDED` bytes.
 
-        It gets no more time by that, if it had none before.
+        This gives the request no more time than it has.
         """
         left = MOST_DISCARDED
         while not self._ended and left > 0:

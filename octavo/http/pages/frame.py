@@ -39,7 +39,7 @@ class _Context(Context):
         globals: MutableMapping[str, Any] | None = None,  # noqa: A002  # passed by this name
     ) -> None:
         super().__init__(environment, parent, name, blocks, globals)
-        # Those of blocks and of included templates take the variables over.
+        # The contexts of blocks and of included templates get the variables, too.
         contexts = parent.get(_CONTEXTS)
         if contexts is not None:
             contexts.append(self)
@@ -138,5 +138,5 @@ def for_everybody() -> dict[str, object]:
 
 def _headers() -> Sequence[Header]:
     # Quart has its own ASGI types.
-    found: Sequence[Header] = cast(Scope, request.scope)["headers"]
-    return found
+    headers: Sequence[Header] = cast(Scope, request.scope)["headers"]
+    return headers

@@ -28,7 +28,7 @@ REMEMBERED_SECONDS = 60.0
 LOOK_SECONDS = 10.0
 """Seconds between two looks for responses that have been kept for long enough."""
 MOST_BYTES = 16 * 1024 * 1024
-"""Of all responses that are kept."""
+"""Bytes of all responses that are kept."""
 
 
 class _Submission(Generic[T]):
@@ -116,14 +116,14 @@ STAMP = "stamp"
 """The parameter with the stamp in the address of a form with a long text."""
 AGAIN = "/sign-in/again"
 PREFIX = "kept-"
-"""Of the names of the fields of the other form."""
+"""The prefix of the names of the fields of a kept form."""
 LOST = "image-lost"
 """The field of a form that came with an image, which can't be kept."""
 _OWN = frozenset({"token-of-form", "once"})
 
 
 async def sign_in_again(
-    given: Mapping[str, str],
+    fields: Mapping[str, str],
     following: str,
     *,
     address: str = "",
@@ -138,21 +138,21 @@ async def sign_in_again(
         "sign_in_again.html",
         trouble=trouble,
         status=401,
-        kept=given,
+        kept=fields,
         following=following,
         address=address,
         action=f"{AGAIN}?{STAMP}={quote(stamp)}" if stamp else AGAIN,
     )
 
 
-async def go_on(given: Mapping[str, str], following: str, token: str) -> Response:
+async def go_on(fields: Mapping[str, str], following: str, token: str) -> Response:
     """Return the page that sends the form again, for the session with the value ``token``."""
-    name = name_of(given.get("path", ""))
-    return await show("go_on.html", kept=given, following=following, token=token, name=name)
+    name = name_of(fields.get("path", ""))
+    return await show("go_on.html", kept=fields, following=following, token=token, name=name)
 
 
 async def not_saved(
-    given: Mapping[str, str], following: str, token: str, problem: Problem
+    fields: Mapping[str, str], following: str, token: str, problem: Problem
 ) -> Response:
     """Return the page that says why a form was not saved, and has its text."""
     remedy = "You can try again, or copy your text."
@@ -163,7 +163,7 @@ async def not_saved(
         trouble=FormErrors(
             problem.status, problem.detail, headers=problem.headers, code=problem.code
         ),
-        kept=given,
+        kept=fields,
         following=following,
         token=token,
         remedy=remedy,
@@ -172,9 +172,9 @@ async def not_saved(
 
 
 def fields_to_keep(form: Form) -> dict[str, str]:
-    """Return the fields of a form that is to be sent again, which saves its text.
+    """Return the fields of a form that is to be sent again, and saves its text then.
 
-    An image that was chosen has to be chosen again.
+    An image has to be chosen again.
     """
     fields = {name: value for name, value in form.fields.items() if name not in _OWN}
     if fields.get("action") == "image":
@@ -184,9 +184,9 @@ def fields_to_keep(form: Form) -> dict[str, str]:
     return fields
 
 
-def kept_fields(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the fields of the other form, from those of the page that keeps them."""
+def kept_fields(sent: Mapping[str, str]) -> dict[str, str]:
+    """Return the fields of a kept form from those of the page that keeps it."""
     fields = {
-        name.removeprefix(PREFIX): value for name, value in given.items() if name.startswith(PREFIX)
+        name.removeprefix(PREFIX): value for name, value in sent.items() if name.startswith(PREFIX)
     }
     return {name: value for name, value in fields.items() if name not in _OWN}

@@ -64,7 +64,7 @@ LOCALES = (
     *("th", "tr", "uk", "vi", "zh", "zh_Hant"),
 )
 """The locales of dates and numbers."""
-_KNOWN = {each.replace("_", "-").lower(): each for each in LOCALES} | {
+_KNOWN = {locale.replace("_", "-").lower(): locale for locale in LOCALES} | {
     "no": "nb",
     "nn": "nb",
     "zh-tw": "zh_Hant",

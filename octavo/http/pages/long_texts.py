@@ -1,7 +1,7 @@
 """Long texts on pages: a mark stands for them in the page, and they are escaped while it is sent.
 
 Otherwise a text of megabytes would be in memory several times, each up to six times as long, and
-hold the event loop.
+block the event loop.
 """
 
 import re
@@ -45,19 +45,19 @@ def is_long(text: str) -> bool:
 
 def reservation() -> contract.Reservation:
     """Return the memory of the present request."""
-    found = contract.reservation_of(cast(Scope, request.scope))
+    held = contract.reservation_of(cast(Scope, request.scope))
     # Other servers limit no memory.
-    return contract.Reservation(contract.MemoryBudget(), None) if found is None else found
+    return contract.Reservation(contract.MemoryBudget(), None) if held is None else held
 
 
 async def body_of(page: str) -> str | AsyncIterator[bytes]:
     """Return the body of a rendered page, whose memory is reserved.
 
-    Long texts have been reserved for, with the form or the note that they are from; what was
-    rendered has not. Raises `ServerBusy` without memory.
+    Memory for long texts was reserved with the form or the note that they are from; it is reserved
+    here for what was rendered. Raises `ServerBusy` without memory.
     """
     texts: dict[str, str] = g.pop("long_texts", {})
-    made = [each for each in texts.values() if isinstance(each, Markup)]
+    made = [text for text in texts.values() if isinstance(text, Markup)]
     await reservation().reserve(getsizeof(page) + sum(map(getsizeof, made)))
     return _pieces(page, texts) if texts else page
 

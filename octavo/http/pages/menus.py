@@ -69,7 +69,7 @@ class MenuEntry:
     Attributes:
         place: the menu.
         path: where it leads; see `WORKSPACE`.
-        order: entries stand in the order of these; no two of a menu have the same.
+        order: the entries of a menu are sorted by it; no two have the same.
         shown_to: returns whether somebody sees it.
         access_key: the key that opens it.
     """
@@ -92,12 +92,14 @@ class MenuLink(NamedTuple):
 
 def in_order(entries: Iterable[MenuEntry]) -> tuple[MenuEntry, ...]:
     """Return entries in their order; raise ValueError if two have the same place and order."""
-    found = sorted(entries, key=lambda each: each.order)
-    for (place, order), count in Counter((each.place, each.order) for each in found).items():
+    ordered = sorted(entries, key=lambda entry: entry.order)
+    for (place, order), count in Counter((entry.place, entry.order) for entry in ordered).items():
         if count > 1:
-            labels = [each.label for each in found if (each.place, each.order) == (place, order)]
+            labels = [
+                entry.label for entry in ordered if (entry.place, entry.order) == (place, order)
+            ]
             raise ValueError(f"menu {place}: {labels} have the same order, {order}")
-    return tuple(found)
+    return tuple(ordered)
 
 
 def links_of(
@@ -105,7 +107,7 @@ def links_of(
 ) -> list[MenuLink]:
     """Return the entries of a place that somebody sees."""
     return [
-        MenuLink(each.path.replace("{workspace}", workspace_id), each.label, each.access_key)
-        for each in menu
-        if each.place == place and each.shown_to(viewer)
+        MenuLink(entry.path.replace("{workspace}", workspace_id), entry.label, entry.access_key)
+        for entry in menu
+        if entry.place == place and entry.shown_to(viewer)
     ]

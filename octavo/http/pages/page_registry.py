@@ -28,23 +28,7 @@ from octavo.access.ports import NewEntropy
 from octavo.http import contract
 from octavo.http.account_schemas import AccountSchema
 from octavo.http.callers import session_token
-from octavo.http.pages.forms import (
-    NO_FORM,
-    Form,
-    FormStamps,
-    FormUnreadable,
-    OldForm,
-    SentFile,
-    SentForm,
-)
-from octavo.http.pages.kept_forms import (
-    STAMP,
-    Resubmissions,
-    fields_to_keep,
-    go_on,
-    not_saved,
-    sign_in_again,
-)
+from octavo.http.pages import forms, kept_forms
 from octavo.http.pages.long_texts import is_long, reservation
 from octavo.http.pages.uploads import open_upload
 
@@ -112,7 +96,7 @@ class Visitor:
     given: Mapping[str, str]
     query: Mapping[str, str]
     signed_in: AccountSchema | None
-    files: Mapping[str, SentFile]
+    files: Mapping[str, forms.SentFile]
 
     @property
     def account(self) -> AccountSchema:
@@ -133,7 +117,7 @@ class Visitor:
 
 
 async def nobody_registers() -> bool:
-    """Return that nobody may register."""
+    """Return False: nobody may register."""
     return False
 
 
@@ -158,13 +142,13 @@ class PageRegistry:
         *,
         public_url: str,
         new_entropy: NewEntropy,
-        stamps: FormStamps,
+        stamps: forms.FormStamps,
     ) -> None:
         self._app = app
         self._perform = perform
         self.registration_is_open = nobody_registers
         self._public_url = public_url
-        self._submissions = Resubmissions[Response](size_of=_size_of)
+        self._submissions = kept_forms.Resubmissions[Response](size_of=_size_of)
         self._stamps = stamps
         app.before_request(self._recognise)
         app.before_serving(self._begin_to_forget)
@@ -231,7 +215,7 @@ class PageRegistry:
         stamped = stamped or keeps_text
 
         def decorate(handler: Handler) -> Handler:
-            async def answer(body: SentForm, values: Mapping[str, str]) -> Response:
+            async def answer(body: forms.SentForm, values: Mapping[str, str]) -> Response:
                 if not keeps_text:
                     self._visitor(audience)
                 large = body.is_large and await self._may_be_large(writes, values, stamped=stamped)
@@ -246,17 +230,23 @@ class PageRegistry:
                 try:
                     return await checked(form, values)
                 except problems.NotSignedIn:
-                    return await sign_in_again(fields_to_keep(form), following)
+                    return await kept_forms.sign_in_again(
+                        kept_forms.fields_to_keep(form), following
+                    )
                 except problems.Problem as problem:
-                    return await not_saved(fields_to_keep(form), following, form_token(), problem)
+                    return await kept_forms.not_saved(
+                        kept_forms.fields_to_keep(form), following, form_token(), problem
+                    )
 
-            async def checked(form: Form, values: Mapping[str, str]) -> Response:
+            async def checked(form: forms.Form, values: Mapping[str, str]) -> Response:
                 visitor = self._visitor(audience, form)
                 if not self._is_own_form(visitor, audience):
                     if keeps_text:
                         following = request.full_path.rstrip("?")
-                        return await go_on(fields_to_keep(form), following, form_token())
-                    raise OldForm(_OLD_FORM)
+                        return await kept_forms.go_on(
+                            kept_forms.fields_to_keep(form), following, form_token()
+                        )
+                    raise forms.OldForm(_OLD_FORM)
                 perform = partial(handler, visitor, **values)
                 if not once or not visitor.given.get(ONCE):
                     return await perform()
@@ -272,8 +262,8 @@ class PageRegistry:
     ) -> bool:
         """Return whether the sender of a form may write, or could when the form was made.
 
-        Memory counts as that of the account. Raises the problem of those who may not write, if no
-        stamp could admit them.
+        The memory is that of the account. Raises the problem of a sender who may not write, unless
+        the form may have a stamp.
         """
         workspace = values.get("workspace_id")
         if writes is not None and workspace is not None:
@@ -284,7 +274,7 @@ class PageRegistry:
                     raise
             else:
                 return True
-        stamp = await self._stamps.read(request.args.get(STAMP, "")) if stamped else None
+        stamp = await self._stamps.read(request.args.get(kept_forms.STAMP, "")) if stamped else None
         if stamp is None or str(workspace or stamp.workspace_id) != stamp.workspace_id:
             return False
         reservation().holder = stamp.account_id
@@ -296,7 +286,7 @@ class PageRegistry:
         return (
             ""
             if account is None or not self._stamps.loaded
-            else f"?{STAMP}={self._stamps.stamp(account.id, workspace_id)}"
+            else f"?{kept_forms.STAMP}={self._stamps.stamp(account.id, workspace_id)}"
         )
 
     def upload(self, path: str, *, size: int) -> Callable[[Handler], Handler]:
@@ -308,12 +298,12 @@ class PageRegistry:
         """
 
         def decorate(handler: Handler) -> Handler:
-            async def answer(body: SentForm, values: Mapping[str, str]) -> Response:
+            async def answer(body: forms.SentForm, values: Mapping[str, str]) -> Response:
                 visitor = self._visitor(Audience.ACCOUNT)
                 upload = await open_upload(body, size)
                 visitor = replace(visitor, given=upload.fields)
                 if not self._is_own_form(visitor, Audience.ACCOUNT):
-                    raise OldForm(_OLD_FORM)
+                    raise forms.OldForm(_OLD_FORM)
                 perform = partial(handler, visitor, upload, **values)
                 return await self._perform_once(visitor, Audience.ACCOUNT, perform)
 
@@ -323,7 +313,7 @@ class PageRegistry:
         return decorate
 
     def _serve_form(
-        self, path: str, answer: Callable[[SentForm, Mapping[str, str]], Awaitable[Response]]
+        self, path: str, answer: Callable[[forms.SentForm, Mapping[str, str]], Awaitable[Response]]
     ) -> None:
         """Serve the forms that are sent to ``path`` by pages of this installation.
 
@@ -331,7 +321,7 @@ class PageRegistry:
         """
 
         async def serve(**values: str) -> Response:
-            body = SentForm(_scope())
+            body = forms.SentForm(_scope())
             exchange = extension_of(_scope())
             if exchange is not None:
                 # A double click drops the first request, whose response the second one gets.
@@ -340,10 +330,10 @@ class PageRegistry:
                 self._require_own_origin()
                 return await answer(body, values)
             except contract.ClientLeft:
-                raise FormUnreadable("The form did not arrive completely.") from None
+                raise forms.FormUnreadable("The form did not arrive completely.") from None
             except problems.Problem as problem:
-                # A refused form needs no memory while the rest of it is read; what refused it, and
-                # the errors that led to it, would keep what has arrived.
+                # A refused form needs no memory while the rest of it is read: drop the traceback
+                # and the errors that led to the problem, which refer to what has arrived.
                 problem.__context__ = None
                 reservation().release()
                 raise problem.with_traceback(None) from None
@@ -379,10 +369,10 @@ class PageRegistry:
         """
         if audience is Audience.ANYBODY:
             return True
-        given = visitor.given.get(TOKEN, "").encode()
-        return hmac.compare_digest(given, form_token().encode())
+        token = visitor.given.get(TOKEN, "").encode()
+        return hmac.compare_digest(token, form_token().encode())
 
-    def _visitor(self, audience: Audience, form: Form = NO_FORM) -> Visitor:
+    def _visitor(self, audience: Audience, form: forms.Form = forms.NO_FORM) -> Visitor:
         """Return the visitor. Raises the problem of those whom the page is not for."""
         account: AccountSchema | None = g.get("account")
         if audience is not Audience.ANYBODY:
@@ -457,7 +447,7 @@ def _is_kept(response: Response) -> bool:
 
 
 def _digest(session: bytes, path: str, visitor: Visitor) -> str:
-    """Return what identifies a form: all of its fields, so that nobody gets a response by one."""
+    """Return a digest of all fields of a form: one alone must not give access to a response."""
     digest = hashlib.sha256(session)
     for text in (path, *chain.from_iterable(visitor.given.items())):
         data = text.encode()
@@ -471,7 +461,7 @@ def _digest(session: bytes, path: str, visitor: Visitor) -> str:
 
 
 def _copy(response: Response) -> Response:
-    """Return a response of its own for each request: the application adds headers to it."""
+    """Return a copy of a response for one request: the application adds headers to it."""
     body = response.response
     assert isinstance(body, DataBody)
     made = Response(body.data, response.status_code, content_type=response.content_type)

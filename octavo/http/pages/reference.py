@@ -53,7 +53,9 @@ def members_of(schema: Schema) -> tuple[Member, ...]:
     """Return the members of an object ``schema``, in definition order; empty for other types."""
     required = cast("Sequence[str]", schema.get("required", ()))
     properties = cast("Mapping[str, Schema]", schema.get("properties", {}))
-    return tuple(member(name, each, required=name in required) for name, each in properties.items())
+    return tuple(
+        member(name, inner, required=name in required) for name, inner in properties.items()
+    )
 
 
 def member(
@@ -91,20 +93,20 @@ def _type(schema: Schema) -> Iterator[TextPart]:
 
 
 def _alternatives(schemas: Sequence[Schema]) -> Iterator[TextPart]:
-    for at, each in enumerate(schemas):
+    for at, alternative in enumerate(schemas):
         if at:
             yield TextPart(" or ")
-        yield from _type(each)
+        yield from _type(alternative)
 
 
 def _array(schema: Schema) -> Iterator[TextPart]:
     fixed = cast("Sequence[Schema]", schema.get("prefixItems", ()))
     if fixed:
         yield TextPart("array of, in order, ")
-        for at, each in enumerate(fixed):
+        for at, item in enumerate(fixed):
             if at:
                 yield TextPart(", ")
-            yield from _type(each)
+            yield from _type(item)
     elif "items" in schema:
         yield TextPart("array of ")
         yield from _type(cast("Schema", schema["items"]))
@@ -129,7 +131,7 @@ def _plain(schema: Schema) -> str:
     kind = schema.get("type", "anything")
     name = kind if isinstance(kind, str) else " or ".join(cast("Sequence[str]", kind))
     notes = [str(schema[name]) for name in ("format", "contentEncoding") if name in schema]
-    notes += [bound for bound in (_bound(schema, *each) for each in _BOUNDS) if bound]
+    notes += [bound for bound in (_bound(schema, *keywords) for keywords in _BOUNDS) if bound]
     # A format describes the pattern already.
     if "pattern" in schema and "format" not in schema:
         notes.append(f"matches {schema['pattern']}")
@@ -264,9 +266,12 @@ def reference(document: Mapping[str, object]) -> Reference:
         for method in _METHODS
         if method in methods
     ]
-    shared = {f"{_RESPONSES}{name}": each for name, each in components.get("responses", {}).items()}
+    shared = {
+        f"{_RESPONSES}{name}": response
+        for name, response in components.get("responses", {}).items()
+    }
     common = _common([_responses(operation) for _, _, operation in operations])
-    others = {name: each for name, each in shared.items() if name not in common}
+    others = {name: response for name, response in shared.items() if name not in common}
     for path, method, operation in operations:
         tag = cast("Sequence[str]", operation["tags"])[0]
         entry = _operation(method.upper(), path, operation, schemas, others)
@@ -276,7 +281,7 @@ def reference(document: Mapping[str, object]) -> Reference:
         info["title"],
         info["version"],
         info.get("description", ""),
-        [code for name, each in shared.items() if name in common for code in _codes(each)],
+        [code for name, response in shared.items() if name in common for code in _codes(response)],
         tags,
         shapes,
     )
@@ -285,11 +290,11 @@ def reference(document: Mapping[str, object]) -> Reference:
 def spans(text: str) -> Iterator[Span]:
     """Yield ``text`` as plain text and as code, which is between backticks."""
     at = 0
-    for found in _CODE.finditer(text):
-        if found.start() > at:
-            yield Span(text[at : found.start()], code=False)
-        yield Span(found[2], code=True)
-        at = found.end()
+    for code in _CODE.finditer(text):
+        if code.start() > at:
+            yield Span(text[at : code.start()], code=False)
+        yield Span(code[2], code=True)
+        at = code.end()
     if at < len(text):
         yield Span(text[at:], code=False)
 
@@ -302,10 +307,10 @@ def _common(operations: Sequence[Mapping[str, Schema]]) -> set[str]:
     """Return the references to responses whose status every operation has."""
     statuses = set(operations[0]).intersection(*operations) if operations else set()
     return {
-        str(each["$ref"])
+        str(response["$ref"])
         for responses in operations
-        for status, each in responses.items()
-        if "$ref" in each and status in statuses
+        for status, response in responses.items()
+        if "$ref" in response and status in statuses
     }
 
 
@@ -318,12 +323,16 @@ def _operation(
 ) -> OperationEntry:
     body = cast("Schema | None", operation.get("requestBody"))
     responses = {
-        status: shared.get(str(each.get("$ref")), each)
-        for status, each in _responses(operation).items()
+        status: shared.get(str(response.get("$ref")), response)
+        for status, response in _responses(operation).items()
     }
     # Responses common to all operations are described once.
-    responses = {status: each for status, each in responses.items() if "$ref" not in each}
-    content = {status: _content(each, schemas, status) for status, each in responses.items()}
+    responses = {
+        status: response for status, response in responses.items() if "$ref" not in response
+    }
+    content = {
+        status: _content(response, schemas, status) for status, response in responses.items()
+    }
     rate = operation.get("x-rate-class")
     return OperationEntry(
         id=str(operation["operationId"]),
@@ -336,11 +345,11 @@ def _operation(
         rate=None if rate is None else str(rate),
         parameters=tuple(_parameters(cast("Sequence[Schema]", operation.get("parameters", ())))),
         body=None if body is None else _content(body, schemas),
-        responses=tuple(each for each in content.values() if not _is_refusal(each)),
+        responses=tuple(response for response in content.values() if not _is_refusal(response)),
         refusals=tuple(
             RefusalEntry(status, tuple(_codes(responses[status])))
-            for status, each in content.items()
-            if _is_refusal(each)
+            for status, response in content.items()
+            if _is_refusal(response)
         ),
     )
 
@@ -351,25 +360,28 @@ def _is_refusal(response: Content) -> bool:
 
 
 def _callers(security: Sequence[Mapping[str, object]]) -> str:
-    return " or ".join(_SECURITY.get(name, name) for each in security for name in each) or _ANYBODY
+    return (
+        " or ".join(_SECURITY.get(name, name) for alternative in security for name in alternative)
+        or _ANYBODY
+    )
 
 
 def _parameters(parameters: Sequence[Schema]) -> Iterator[Member]:
-    for each in parameters:
+    for parameter in parameters:
         # Parameters common to all operations are described once.
-        if not str(each.get("$ref", "")).startswith(_COMMON_PARAMETERS):
+        if not str(parameter.get("$ref", "")).startswith(_COMMON_PARAMETERS):
             yield member(
-                str(each["name"]),
-                cast("Schema", each["schema"]),
-                required=bool(each.get("required")),
-                description=str(each.get("description", "")),
-                place=str(each["in"]),
+                str(parameter["name"]),
+                cast("Schema", parameter["schema"]),
+                required=bool(parameter.get("required")),
+                description=str(parameter.get("description", "")),
+                place=str(parameter["in"]),
             )
 
 
 def _content(part: Schema, schemas: Mapping[str, Schema], status: str = "") -> Content:
     by_type = cast("Mapping[str, Schema]", part.get("content", {}))
-    described = [each["schema"] for each in by_type.values() if "schema" in each]
+    described = [media["schema"] for media in by_type.values() if "schema" in media]
     schema = cast("Schema", described[0]) if described else {}
     shape = shape_of(schema)
     description = str(part.get("description", ""))

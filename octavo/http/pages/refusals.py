@@ -56,14 +56,14 @@ def as_problem(error: HTTPException) -> problems.Problem:
 
 async def _workspace(problem: problems.Problem, perform: contract.Perform) -> Workspace | None:
     """Return the workspace to whose pages the address of the request belongs."""
-    found = _OF_WORKSPACE.match(request.path)
-    if found is None or g.get("account") is None or problem.status not in _WITH_A_WAY_BACK:
+    match = _OF_WORKSPACE.match(request.path)
+    if match is None or g.get("account") is None or problem.status not in _WITH_A_WAY_BACK:
         return None
     # Quart has its own ASGI types.
     scope = cast("Scope", request.scope)
     api = contract.Api(perform, scope, request.headers.get("x-request-id", ""), of_page=True)
     try:
-        return await api.get(Workspace, f"{LIST}/{found[1]}")
+        return await api.get(Workspace, f"{LIST}/{match[1]}")
     except problems.Problem:
         return None
 

@@ -56,9 +56,9 @@ def form_errors_of(problem: Problem, names: Mapping[str, str] | None = None) -> 
     fields: dict[str, str] = {}
     if isinstance(problem, InvalidRequest):
         errors = problem.members.get("errors")
-        for each in errors if isinstance(errors, list) else []:
-            member = str(each["pointer"]).rpartition("/")[2]
-            fields.setdefault((names or {}).get(member, member), str(each["message"]))
+        for error in errors if isinstance(errors, list) else []:
+            member = str(error["pointer"]).rpartition("/")[2]
+            fields.setdefault((names or {}).get(member, member), str(error["message"]))
     text = "" if fields else problem.advice or problem.detail
     if problem.status == 429:
         busy = isinstance(problem, PasswordQueueFull)

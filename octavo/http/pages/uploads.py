@@ -53,9 +53,9 @@ class Slices:
         if not self._left:
             raise StopAsyncIteration
         chunk = self.waiting or await anext(self._chunks)
-        found, self.waiting = chunk[: self._left], chunk[self._left :]
-        self._left -= len(found)
-        return found
+        piece, self.waiting = chunk[: self._left], chunk[self._left :]
+        self._left -= len(piece)
+        return piece
 
 
 @dataclass(frozen=True, slots=True)

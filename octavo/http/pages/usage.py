@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from octavo.http.account_schemas import ControlsSchema, LimitSchema, UsageSchema
-from octavo.model.usage import NO_LIMITS, NOTHING, InstallationUsage, Month, month_end, strictest
+from octavo.model.usage import InstallationUsage, month_end, strictest
 from octavo.store import StoreUnavailable
 
 NEAR_PERCENT = 80
@@ -56,11 +56,6 @@ def used_shares(
     yield UsedShare("download_objects", usage.download_objects, controls.download_objects_per_month)
 
 
-async def usage_of_nothing() -> InstallationUsage:
-    """Return that nothing was used, without limits."""
-    return InstallationUsage(Month("1970-01"), NOTHING, 0, NO_LIMITS)
-
-
 async def known(read: ReadUsage) -> InstallationUsage | None:
     """Return what the installation has used; None if that can't be read now."""
     try:
@@ -80,17 +75,19 @@ def installation_shares(usage: InstallationUsage) -> Iterator[UsedShare]:
 def reads_are_refused(usage: InstallationUsage | None) -> bool:
     """Return whether nobody can read files, since the installation has reached a limit."""
     return usage is not None and any(
-        each.state == "full" for each in installation_shares(usage) if each.what != "write_objects"
+        share.state == "full"
+        for share in installation_shares(usage)
+        if share.what != "write_objects"
     )
 
 
 def advised(shares: Sequence[UsedShare]) -> Iterator[UsedShare]:
-    """Yield those of which a person is advised: storage, and the most used kind of downloads."""
-    storage = [each for each in shares if each.what == "storage"]
-    downloads = [each for each in shares if each.what != "storage"]
-    for each in (*storage, max(downloads, key=lambda each: each.percent)):
-        if each.state:
-            yield each
+    """Yield the shares near their limits: of storage, and of the most used kind of downloads."""
+    storage = [share for share in shares if share.what == "storage"]
+    downloads = [share for share in shares if share.what != "storage"]
+    for share in (*storage, max(downloads, key=lambda share: share.percent)):
+        if share.state:
+            yield share
 
 
 def first_day(month: str) -> str:

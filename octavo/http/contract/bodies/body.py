@@ -37,7 +37,7 @@ Headers = Sequence[Header]
 T_co = TypeVar("T_co", covariant=True)
 
 _ANY_JSON: object = JsonValue
-"""Where any JSON is accepted, it is accepted deliberately."""
+"""The annotation of a member that accepts any JSON deliberately."""
 
 
 class BodyKind(Protocol[T_co]):
@@ -140,12 +140,12 @@ def parse_media_type(value: bytes) -> MediaType | None:
 
     A repeated parameter makes it invalid, since implementations differ on which one counts.
     """
-    found = _TYPE.match(value) if len(value) <= MOST_BYTES else None
-    if found is None:
+    match = _TYPE.match(value) if len(value) <= MOST_BYTES else None
+    if match is None:
         return None
-    essence = found[1].decode("ascii").lower()
+    essence = match[1].decode("ascii").lower()
     parameters: dict[str, bytes] = {}
-    position = found.end()
+    position = match.end()
     while position < len(value):
         parameter = _PARAMETER.match(value, position)
         if parameter is None:
@@ -231,7 +231,7 @@ def refuse_media_type(accepted: Iterable[str]) -> NoReturn:
 def declared_size(headers: Headers, limit: int) -> int:
     """Return the declared length of a body, or ``limit`` for chunked bodies.
 
-    Returns 0 for one that `body_head` refuses before a byte is read.
+    Return 0 for a body that `body_head` refuses before a byte is read.
     """
     for name, value in headers:
         if name == b"content-length":
@@ -253,7 +253,7 @@ async def whole_body(receive: Receive, limit: int) -> bytes:
             refuse_length(limit)
         return body
     stream = BodyStream(receive, limit)
-    # One block: pieces of many bodies leave gaps in the heap that it keeps when they are freed.
+    # One block: pieces of many bodies would leave gaps in the heap when they are freed.
     whole = bytearray(stream.take(event))
     async for chunk in stream:
         whole += chunk
@@ -301,9 +301,6 @@ class BodyStream:
             refuse_length(self._limit)
         self._ended = not event.get("more_body", False)
         return chunk
-
-
-T = TypeVar("T")
 
 
 BYTES: Mapping[str, object] = {"type": "string", "format": "binary"}
@@ -425,14 +422,14 @@ def invalid_request(error: ValidationError, document: object, what: str) -> Inva
     if number > MAX_FAULTS:
         message = f"It has {number} faults, too many to list."
         return InvalidRequest(f"{what} does not match the API document.", errors=[("", message)])
-    found: dict[str, list[str]] = {}
+    by_pointer: dict[str, list[str]] = {}
     for details in error.errors(include_url=False):
-        messages = found.setdefault(_pointer(details, document), [])
+        messages = by_pointer.setdefault(_pointer(details, document), [])
         message = _message(details)
         if message not in messages:
             messages.append(message)
     # Several errors at one location come from the branches of a union.
-    errors = [(place, " Or: ".join(messages)) for place, messages in found.items()]
+    errors = [(place, " Or: ".join(messages)) for place, messages in by_pointer.items()]
     more = len(errors) - MAX_LISTED
     return InvalidRequest(
         f"{what} does not match the API document."

@@ -55,7 +55,7 @@ class FormBody(Generic[M]):
         )
 
     async def read(self, headers: Headers, receive: Receive) -> M:
-        """Return the form; raises as `BodyKind.read`."""
+        """Return the form. Raises the same errors as `BodyKind.read`."""
         declared, _ = body_head(headers, self.limit)
         media_type = parse_media_type(declared or b"")
         if media_type is None or media_type.essence != FORM_MEDIA_TYPE or not in_utf8(media_type):
@@ -66,7 +66,7 @@ class FormBody(Generic[M]):
         """Return the form in ``body``. Raises `InvalidRequest`."""
         fields = parse_form(body, self.fields)
         if self._known is not None:
-            fields = [each for each in fields if each[0] in self._known]
+            fields = [field for field in fields if field[0] in self._known]
         document = _document(fields, self._repeatable)
         try:
             # Form fields are text, which is parsed as the declared type.
@@ -85,10 +85,9 @@ def form_body(
 ) -> FormBody[M]:
     """Declare a body of the form fields of ``model`` (URL standard, section 5.1).
 
-    It has at most ``limit`` bytes and ``fields`` fields. A field
-    that ``model`` declares as a list may be repeated, any other may not. Undeclared fields are
-    refused, unless a protocol demands that it ``ignores_others``. Raises ValueError when the model
-    accepts undeclared fields.
+    It has at most ``limit`` bytes and ``fields`` fields. A field that ``model`` declares as a list
+    may be repeated, any other may not. Undeclared fields are refused, unless a protocol demands
+    that the body ``ignores_others``. Raises ValueError when the model accepts undeclared fields.
     """
     check_closed(model)
     return FormBody(model, limit, fields, ignores_others=ignores_others)

@@ -47,7 +47,7 @@ async def check_count(body: bytes) -> None:
     """Raise `InvalidRequest` when ``body``, which may not be JSON, has too many values or digits.
 
     That is more than `MOST_VALUES`, or `MOST_DIGITS` in a body of more than `SLICE_SIZE` bytes.
-    Texts may contain any number of these characters. Others run after each `SLICE_SIZE` bytes.
+    Texts may contain any number of these characters. Other tasks run after each slice.
     """
     if len(body) <= SLICE_SIZE and (
         len(body) <= MOST_VALUES or _count(body, _MARKS) <= MOST_VALUES
@@ -84,9 +84,9 @@ def _end_of(body: bytes, end: int) -> int:
     """
     if body[end - 1 : end] != b"\\":
         return end
-    found = _BACKSLASHES.match(body, end)
-    assert found is not None
-    return min(found.end() + 1, len(body))
+    match = _BACKSLASHES.match(body, end)
+    assert match is not None
+    return min(match.end() + 1, len(body))
 
 
 class NotStrict(Exception):
@@ -181,13 +181,13 @@ _SCALAR_TYPES = frozenset({str, bytes, int, bool, type(None), type(MISSING)})
 
 
 _TURN: Final = trio.Lock()
-"""Held while a large document is parsed, which holds the event loop: one at a time."""
+"""Held while a large document is parsed, which blocks the event loop: one at a time."""
 
 
 async def _rested(work: Callable[[], T]) -> T:
-    """Return what ``work`` returns, after others had as much time as it took of the processor.
+    """Return the result of ``work``, after a pause for others as long as its processor time.
 
-    What it raises propagates as late. When cancelled, the result is lost.
+    Its exceptions propagate after the same pause. When cancelled, the result is lost.
     """
     began = time.thread_time()
     try:
@@ -213,7 +213,7 @@ class JsonBody(Generic[M]):
         self._validate = model.__pydantic_validator__.validate_json
 
     async def read(self, headers: Headers, receive: Receive) -> M:
-        """Return the document; raises as `BodyKind.read`."""
+        """Return the document. Raises the same errors as `BodyKind.read`."""
         try:
             media_type, _ = body_head(headers, self.limit)
             if media_type != b"application/json" and not is_json(media_type):
@@ -287,14 +287,14 @@ def _plain(document: BaseModel, body: bytes) -> bool:
     or as many quotes as their names and values need: there is no room for a duplicate key. This
     avoids a second parse for most documents.
     """
-    values, given = document.__dict__, document.__pydantic_fields_set__
+    values, sent = document.__dict__, document.__pydantic_fields_set__
     if not _SCALAR_TYPES.issuperset([*map(type, values.values())]):
         return False
-    members = len(given)
+    members = len(sent)
     if body.count(b":") == members:
         return True
     # Defaults have no quotes.
-    types = [type(values[name]) for name in given]
+    types = [type(values[name]) for name in sent]
     # A quote after an escaped backslash ends a string, so quotes can't be counted then.
     quotes = body.count(b'"') - body.count(b'\\"')
     return quotes == 2 * (members + types.count(str) + types.count(bytes)) and rb"\\" not in body
@@ -310,7 +310,7 @@ def _refusal(error: ValidationError, body: bytes) -> InvalidRequest:
     return invalid_request(error, document, "The body")
 
 
-def _broken(body: bytes, found: str) -> str:
+def _broken(body: bytes, reason: str) -> str:
     if not body.strip(b" \t\r\n"):
         return "The body is empty: send a JSON document."
     if body.startswith(_BYTE_ORDER_MARK):
@@ -319,6 +319,6 @@ def _broken(body: bytes, found: str) -> str:
         body.decode()
     except UnicodeDecodeError as error:
         return f"The body is not UTF-8: byte {error.start} is invalid."
-    if "recursion limit" in found:
+    if "recursion limit" in reason:
         return "The body is nested too deeply: at most 200 levels are allowed."
-    return f"The body is not JSON: {found}."
+    return f"The body is not JSON: {reason}."

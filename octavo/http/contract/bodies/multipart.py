@@ -46,7 +46,7 @@ def parse_disposition(value: bytes) -> Disposition | None:
     start = _START.match(value)
     if start is None:
         return None
-    found: dict[bytes, str] = {}
+    parameters: dict[bytes, str] = {}
     position = start.end()
     while position < len(value):
         parameter = _PARAMETER.match(value, position)
@@ -54,15 +54,15 @@ def parse_disposition(value: bytes) -> Disposition | None:
             return None
         position = parameter.end()
         name = parameter[1].lower()
-        if name in found:
+        if name in parameters:
             return None
         try:
-            found[name] = _text(parameter[2])
+            parameters[name] = _text(parameter[2])
         except UnicodeDecodeError:
             return None
-    if b"name" not in found:
+    if b"name" not in parameters:
         return None
-    return Disposition(found[b"name"], found.get(b"filename"))
+    return Disposition(parameters[b"name"], parameters.get(b"filename"))
 
 
 def _text(quoted: bytes) -> str:
@@ -240,7 +240,7 @@ class Part:
 
     async def read(self, limit: int) -> bytes:
         """Return the rest of the part. Raises `BodyTooLarge` above ``limit`` bytes."""
-        # One block, as for a `whole_body`.
+        # One block, as in `whole_body`.
         whole = bytearray()
         async for chunk in self:
             whole += chunk
@@ -320,7 +320,7 @@ class MultipartBody:
         self.model = None
 
     async def read(self, headers: Headers, receive: Receive) -> MultipartStream:
-        """Return the stream of parts; raises as `BodyKind.read`."""
+        """Return the stream of parts. Raises the same errors as `BodyKind.read`."""
         declared, length = body_head(headers, self.limit)
         media_type = parse_media_type(declared or b"")
         if media_type is None or media_type.essence != MEDIA_TYPE:
@@ -341,7 +341,7 @@ def multipart_body(
 ) -> MultipartBody:
     """Declare a multipart form of at most ``limit`` bytes in total, within ``bounds``.
 
-    ``schema`` describes its parts in the API document, where its
-    title is its name; the handler checks them.
+    ``schema`` describes its parts in the API document, where its title is its name; the handler
+    checks them.
     """
     return MultipartBody(limit, bounds or PartBounds(), schema)
