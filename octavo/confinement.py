@@ -62,11 +62,11 @@ def forbid_new_privileges() -> bool:
 def confine(readable: Iterable[str], changeable: Iterable[str]) -> int:
     """Confine this thread, and those that it starts, by Landlock; return the version of it.
 
-    Files can be opened in the folders ``readable`` and ``changeable`` only, for which what does
-    not exist counts for nothing, and created and changed in the latter only; nothing is executed.
-    From version 4 on no TCP connection can be made or awaited, and from version 6 on no process
-    outside is sent a signal, nor reached by an abstract socket. Without Landlock nothing happens.
-    Call `forbid_new_privileges` first. Raises OSError.
+    Files can be opened only in the folders ``readable`` and ``changeable``, and created and changed
+    only in the latter; missing folders are ignored, and nothing can be executed. From version 4 on,
+    no TCP connection can be made or accepted; from version 6 on, no process outside can be sent a
+    signal, or reached by an abstract socket. Without Landlock nothing happens. Call
+    `forbid_new_privileges` first. Raises OSError.
     """
     version = landlock_version()
     if not version:

@@ -45,8 +45,8 @@ class Kernel:
         collection: deletes blobs that nothing refers to any more.
         audit: records changes and refused attempts.
         attempts: limits attempts.
-        access: knows who may do what with a workspace.
-        hub: tells streams of changes.
+        access: decides who may do what with a workspace.
+        hub: announces changes to streams.
         after: the events after a commit.
         log_request: receives the record of each request.
     """
@@ -80,7 +80,7 @@ class Parts:
         authenticators: of the credentials that operations require.
         pages: adds its pages.
         workers: run below the supervisor of the service, after those of the kernel.
-        caches: what nobody uses is dropped from them in rounds.
+        caches: entries that nobody uses are dropped from them in rounds.
         commands: of the control socket.
     """
 
@@ -95,7 +95,7 @@ class Parts:
 
 
 def no_retention(settings: KernelSettings) -> Sequence[RetentionStep]:
-    """Return that nothing expires."""
+    """Return no steps: nothing expires."""
     return ()
 
 
@@ -107,7 +107,7 @@ class Feature:
         name: that of its folder.
         operations: the classes whose methods declare its operations.
         listeners: what it does in the transactions of others.
-        indexes: follow the commits; earlier ones are updated first.
+        indexes: its indexes, which follow the commits; earlier ones are updated first.
         retention: returns what removes expired rows, by the settings; the order doesn't matter.
         sweeps: return scripts that erase more of what was deleted, and return whether more is left.
         expired_blobs: return scripts for a time in Unix milliseconds; each removes what has expired

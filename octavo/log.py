@@ -25,8 +25,8 @@ Clock = Callable[[], float]
 
 # Malformed input is reported to the client; warnings about every byte of it would flood the log.
 _QUIET = ("python_multipart", "python_multipart.multipart")
-# Characters that are valid in JSON strings, but that terminals or line readers may interpret.
 _PLAIN = re.compile(r'[^ "=\\]+')
+# Characters that are valid in JSON strings, but that terminals or line readers may interpret.
 _ACTIVE = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]")
 
 
@@ -66,7 +66,7 @@ class Sink:
             pass
         if written < len(data):
             self.dropped += lines.count(b"\n", max(written - begins, 0))
-            # A line that follows whole ones begins where it should.
+            # After whole lines, the next one begins where it should.
             self._torn = data[written - 1] != 0x0A if written else self._torn
         else:
             self._torn = False
@@ -103,7 +103,7 @@ def json_line(time: str, level: str, members: Mapping[str, object]) -> bytes:
         # A lone surrogate, for example in an undecodable file name.
         text = json.dumps(line, default=repr, separators=(",", ":")).encode()
     if not text.isascii() or b"\x7f" in text:
-        text = _ACTIVE.sub(lambda found: b"\\u%04x" % ord(found[0].decode()), text)
+        text = _ACTIVE.sub(lambda match: b"\\u%04x" % ord(match[0].decode()), text)
     return text + b"\n"
 
 
@@ -166,12 +166,12 @@ class Log:
         return self.format_line(self.now(), level, members)
 
 
-def _error(given: ExcInfo | BaseException | bool | None) -> BaseException | None:
-    if isinstance(given, BaseException):
-        return given
-    if isinstance(given, tuple):
-        return given[1]
-    return sys.exc_info()[1] if given else None
+def _error(exc_info: ExcInfo | BaseException | bool | None) -> BaseException | None:
+    if isinstance(exc_info, BaseException):
+        return exc_info
+    if isinstance(exc_info, tuple):
+        return exc_info[1]
+    return sys.exc_info()[1] if exc_info else None
 
 
 class _LineLogger:
