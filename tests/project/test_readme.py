@@ -117,11 +117,17 @@ def test_operation_has_every_command(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_architecture_names_files_that_exist() -> None:
-    named = re.findall(
-        r"`((?:octavo|packages)/[a-z0-9_/]+(?:\.py)?)`", read("docs/architecture.md")
-    )
+    page = read("docs/architecture.md")
+    named = re.findall(r"`((?:octavo|packages)/[a-z0-9_/]+(?:\.py)?)`", page)
     assert len(named) > 20
     assert [path for path in named if not (ROOT / path).exists()] == []
+    # By the end of the path, where the page says before which folder it is about.
+    ends = re.findall(r"`([a-z0-9_/]+\.py)`", page)
+    files = [
+        file for folder in ("octavo", "packages", "tests") for file in (ROOT / folder).rglob("*.py")
+    ]
+    there = {"/".join(file.parts[-length:]) for file in files for length in range(1, 9)}
+    assert [end for end in ends if end not in there] == []
 
 
 def test_architecture_explains_a_save_in_few_files() -> None:
