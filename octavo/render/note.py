@@ -24,8 +24,8 @@ def add_anchors(tokens: Sequence[Token]) -> dict[str, str]:
     """Give each heading its anchor, as the attribute ``id``.
 
     Returns:
-        For each anchor as `octavo.model.links.headings_of` makes it, the one on the page: they
-        differ where the page around the note has the same id.
+        For each anchor that `octavo.model.links.headings.headings_of` returns, the one on the page:
+        they differ where the page around the note has the same id.
     """
     at = [index for index, token in enumerate(tokens) if token.type == "heading_open"]
     titles = [_title(tokens[index], tokens[index + 1]) for index in at]
