@@ -12,7 +12,7 @@ from octavo.features.accounts.api.keys import KeyOperations, SessionOperations
 from octavo.features.accounts.credentials import CACHE_SECONDS, Activity, Credentials
 from octavo.features.accounts.own_account import OwnAccount, OwnConsent, OwnPassword
 from octavo.features.accounts.own_credentials import OwnKeys, OwnSessions
-from octavo.features.accounts.password_reset import PasswordReset
+from octavo.features.accounts.password_reset import PasswordReset, reset_messages
 from octavo.features.accounts.passwords import Passwords, hash_workers
 from octavo.features.accounts.removal import AccountRemoval
 from octavo.features.accounts.rules.session import DAY, SessionLife
@@ -123,6 +123,9 @@ def accounts_feature(
         new_id=new_id,
         random=jitter,
         mail_added=mail.delivery.wake,
+    )
+    mail.delivery.prepare(
+        "password_reset", reset_messages(store, origin, now=now, new_token=new_entropy)
     )
     removes = AccountRemoval(audit, now=now, gone=kernel.after.deleted, removed=kernel.after.erased)
     portal_addresses = {page.name: page.address for page in settings.portal}

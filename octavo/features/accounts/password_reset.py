@@ -1,6 +1,6 @@
 """Choose a new password with a token that was sent to the address of the account."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from attrs import define
 
@@ -8,19 +8,45 @@ from octavo.access.attempts import Attempts
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.features.accounts.passwords import Passwords
-from octavo.features.accounts.rules.password import RESET_SECONDS, password_fault
+from octavo.features.accounts.rules.password import RESET_SECONDS, password_fault, reset_link
 from octavo.features.accounts.rules.refusal import InvalidResetToken
 from octavo.features.accounts.sql import password_resets
 from octavo.features.mail import sql as outbox
-from octavo.features.mail.rules import queued, request_delay
+from octavo.features.mail.delivery import Prepare
+from octavo.features.mail.rules import QueuedMail, queued, request_delay
 from octavo.model.access.account import Account, AccountMissing, Address
 from octavo.model.access.audit import AuditEntry
+from octavo.model.access.rate import Rate
 from octavo.model.access.token import digest_of, is_opaque_token, opaque_token
 from octavo.store import Store
 
 
 class PasswordUnsuitable(ValueError):
     """The new password is not accepted; the text says why, and never quotes it."""
+
+
+def reset_messages(store: Store, public_url: str, *, now: Clock, new_token: NewEntropy) -> Prepare:
+    """Return what creates the token of each message with a link to choose a new password."""
+
+    async def prepare(
+        mail: QueuedMail, budget: Rate
+    ) -> tuple[Account, Mapping[str, object]] | None:
+        token = opaque_token(new_token())
+        at = now()
+        account = await store.write(
+            password_resets.create_for_mail(
+                mail,
+                digest_of(token.encode()),
+                milliseconds(at + RESET_SECONDS),
+                milliseconds(at),
+                budget,
+            )
+        )
+        if account is None:
+            return None
+        return account, {"link": reset_link(public_url, token), "minutes": int(RESET_SECONDS / 60)}
+
+    return prepare
 
 
 async def create_reset_token(

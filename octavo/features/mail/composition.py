@@ -10,18 +10,18 @@ from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
-from octavo.features.accounts.rules.password import RESET_SECONDS, reset_link
-from octavo.features.mail.rules import NoticeKind
+from octavo.features.mail.rules import MailKind
 from octavo.features.mail.settings import Sender
 from octavo.model.access.account import Account, Address
 from octavo.templates import folder_of
 
 # Every server relays lines of ASCII.
 _POLICY = SMTP.clone(cte_type="7bit")
-_SUBJECTS: Mapping[NoticeKind, str] = {
+_SUBJECTS: Mapping[MailKind, str] = {
     "link_reported": "A published link at {} was reported",
     "link_taken_down": "A published link of yours at {} was taken down",
     "password_changed": "Your password for {} was changed",
+    "password_reset": "Choose a new password for {}",
 }
 
 
@@ -49,26 +49,18 @@ class Composer:
             keep_trailing_newline=True,
         )
 
-    def password_reset(
-        self, account: Account, token: str, *, mail_id: str, now: float
+    def message(
+        self,
+        kind: MailKind,
+        account: Account,
+        *,
+        mail_id: str,
+        now: float,
+        values: Mapping[str, object] = {},
     ) -> EmailMessage:
-        """Return the message with the link to choose a new password."""
-        return self._compose(
-            "password_reset",
-            f"Choose a new password for {self._host}",
-            account.address,
-            mail_id,
-            now,
-            link=reset_link(self._public_url, token),
-            minutes=int(RESET_SECONDS / 60),
-        )
-
-    def notice(
-        self, kind: NoticeKind, account: Account, *, mail_id: str, now: float
-    ) -> EmailMessage:
-        """Return a message that consists of fixed text."""
+        """Return a message of this kind; ``values`` are the variables of its templates."""
         subject = _SUBJECTS[kind].format(self._host)
-        return self._compose(kind, subject, account.address, mail_id, now)
+        return self._compose(kind, subject, account.address, mail_id, now, **values)
 
     def test(self, address: Address, *, mail_id: str, now: float) -> EmailMessage:
         """Return a message that shows that sending works."""

@@ -11,7 +11,7 @@ difference of the two.
 
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from email.message import EmailMessage
 from typing import TYPE_CHECKING
@@ -21,13 +21,11 @@ from attrs import define, field
 from greenroom import Backoff
 
 from octavo.access.ports import milliseconds
-from octavo.features.accounts.rules.password import RESET_SECONDS
-from octavo.features.accounts.sql import password_resets
 from octavo.features.mail import sql as outbox
-from octavo.features.mail.rules import QueuedMail
+from octavo.features.mail.rules import MailKind, QueuedMail
 from octavo.features.mail.transport import MailTransport, SendFailure
+from octavo.model.access.account import Account
 from octavo.model.access.rate import Rate
-from octavo.model.access.token import digest_of, opaque_token
 from octavo.store import Store, StoreError
 
 if TYPE_CHECKING:
@@ -48,6 +46,10 @@ RETRIES = Backoff(first=5.0, factor=3.0, maximum=600.0, jitter=0.3)
 OUTAGES = Backoff(first=1.0, factor=2.0, maximum=60.0, jitter=0.3)
 """The pauses after failures of the store."""
 
+Prepare = Callable[[QueuedMail, Rate], Awaitable[tuple[Account, Mapping[str, object]] | None]]
+"""Returns whom a claimed message is for, and the variables of its template; None when it must not
+be sent. Receives the rate of messages to one address, which the first attempt counts against."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -62,7 +64,6 @@ class MailDelivery:
         budget: the rate of messages to one address.
         now: returns Unix time in seconds.
         random: returns numbers within [0, 1), for the pauses.
-        new_token: returns entropy for a token.
     """
 
     _store: Store
@@ -71,10 +72,14 @@ class MailDelivery:
     _budget: Rate
     _now: Callable[[], float]
     _random: Callable[[], float]
-    _new_token: Callable[[], bytes]
+    _prepared: dict[MailKind, Prepare] = field(factory=dict, init=False)
     _look_at: float = field(default=math.inf, init=False)
     _waiting: trio.CancelScope = field(factory=trio.CancelScope, init=False)
     _free: trio.Semaphore = field(factory=lambda: trio.Semaphore(AT_ONCE), init=False)
+
+    def prepare(self, kind: MailKind, prepare: Prepare) -> None:
+        """Call ``prepare`` before a message of this kind is sent; others consist of fixed text."""
+        self._prepared[kind] = prepare
 
     def wake(self, after: float = 0.0) -> None:
         """Look for messages in ``after`` seconds, or sooner."""
@@ -175,25 +180,20 @@ class MailDelivery:
 
     async def _compose(self, mail: QueuedMail, composer: "Composer") -> EmailMessage | None:
         """Return the message; None when it must not be sent."""
-        now = self._now()
-        if mail.kind != "password_reset":
-            account = await self._store.read(outbox.open_recipient(mail))
-            if account is None:
-                return None
-            return composer.notice(mail.kind, account, mail_id=mail.mail_id, now=now)
-        token = opaque_token(self._new_token())
-        account = await self._store.write(
-            password_resets.create_for_mail(
-                mail,
-                digest_of(token.encode()),
-                milliseconds(now + RESET_SECONDS),
-                milliseconds(now),
-                self._budget,
-            )
-        )
-        if account is None:
+        prepare = self._prepared.get(mail.kind, self._fixed_text)
+        prepared = await prepare(mail, self._budget)
+        if prepared is None:
             return None
-        return composer.password_reset(account, token, mail_id=mail.mail_id, now=now)
+        account, values = prepared
+        return composer.message(
+            mail.kind, account, mail_id=mail.mail_id, now=self._now(), values=values
+        )
+
+    async def _fixed_text(
+        self, mail: QueuedMail, _: Rate
+    ) -> tuple[Account, Mapping[str, object]] | None:
+        account = await self._store.read(outbox.open_recipient(mail))
+        return None if account is None else (account, {})
 
     async def _mark_sent(self, mail: QueuedMail) -> None:
         """Delete a message that was sent; repeat it until the store is available again."""

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from octavo.access.entropy import jitter, new_entropy, new_id, now
+from octavo.access.entropy import jitter, new_id, now
 from octavo.cli.output import Failed
 from octavo.features.mail.delivery import MailDelivery
 from octavo.features.mail.rules import BUDGET_SECONDS
@@ -28,7 +28,6 @@ def mail_delivery(store: Store, settings: MailSettings) -> MailDelivery:
         budget=Rate(settings.mail_per_address, BUDGET_SECONDS),
         now=now,
         random=jitter,
-        new_token=new_entropy,
     )
 
 

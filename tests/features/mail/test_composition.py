@@ -16,6 +16,7 @@ from octavo.model.label import parse_label
 COMPOSER = Composer(Sender("Octavo", Address("notes@example.org")), "https://notes.example.org")
 TOKEN = "q3Zt8yLwXvB1nM5sKd7RfHj2PgT9cQa4UeWoIxVmNzY"
 LINK = f"https://notes.example.org/reset-password?token={TOKEN}"
+RESET = {"link": LINK, "minutes": 60}
 HEADERS = [
     "From",
     "To",
@@ -46,7 +47,9 @@ def texts(message: EmailMessage) -> tuple[str, str]:
 
 
 def test_reset_message_has_the_link_in_both_texts() -> None:
-    made = parsed(COMPOSER.password_reset(account(), TOKEN, mail_id="7", now=1_800_000_000))
+    made = parsed(
+        COMPOSER.message("password_reset", account(), mail_id="7", now=1_800_000_000, values=RESET)
+    )
     assert made["From"] == "Octavo <notes@example.org>"
     assert made["To"] == "ann@example.org"
     assert made["Subject"] == "Choose a new password for notes.example.org"
@@ -61,7 +64,7 @@ def test_reset_message_has_the_link_in_both_texts() -> None:
 
 
 def test_notice_of_a_changed_password_has_no_secret_and_no_token() -> None:
-    made = parsed(COMPOSER.notice("password_changed", account(), mail_id="7", now=0))
+    made = parsed(COMPOSER.message("password_changed", account(), mail_id="7", now=0))
     for text in texts(made):
         assert "was changed" in text
         assert "token" not in text
@@ -69,7 +72,7 @@ def test_notice_of_a_changed_password_has_no_secret_and_no_token() -> None:
 
 def test_messages_are_ascii_on_the_wire_with_short_lines() -> None:
     sender = Sender("Büro ☕", Address("notes@example.org"))
-    made = Composer(sender, "https://notes.example.org").notice(
+    made = Composer(sender, "https://notes.example.org").message(
         "password_changed", account("Žofie 🌷"), mail_id="7", now=0
     )
     raw = made.as_bytes()
@@ -83,7 +86,8 @@ def test_messages_are_ascii_on_the_wire_with_short_lines() -> None:
 
 def test_same_arguments_give_the_same_bytes() -> None:
     first, second = (
-        COMPOSER.password_reset(account(), TOKEN, mail_id="7", now=0).as_bytes() for _ in range(2)
+        COMPOSER.message("password_reset", account(), mail_id="7", now=0, values=RESET).as_bytes()
+        for _ in range(2)
     )
     assert first == second
 
@@ -91,14 +95,14 @@ def test_same_arguments_give_the_same_bytes() -> None:
 def test_values_are_escaped_in_html_only() -> None:
     sender = Sender("Octavo", Address("notes@example.org"))
     composer = Composer(sender, "https://notes.example.org/<b>&a</b>")
-    plain, html = texts(parsed(composer.notice("password_changed", account(), mail_id="7", now=0)))
+    plain, html = texts(parsed(composer.message("password_changed", account(), mail_id="7", now=0)))
     assert "<b>&a</b>" in plain
     assert "&lt;b&gt;&amp;a&lt;/b&gt;" in html
 
 
 def test_notices_of_links_lead_to_what_can_be_done() -> None:
-    reported = texts(parsed(COMPOSER.notice("link_reported", account(), mail_id="7", now=0)))
-    taken_down = texts(parsed(COMPOSER.notice("link_taken_down", account(), mail_id="7", now=0)))
+    reported = texts(parsed(COMPOSER.message("link_reported", account(), mail_id="7", now=0)))
+    taken_down = texts(parsed(COMPOSER.message("link_taken_down", account(), mail_id="7", now=0)))
     assert all("/administration/reports" in text for text in reported)
     assert all("/workspaces" in text for text in taken_down)
 
@@ -107,10 +111,10 @@ def test_notices_of_links_lead_to_what_can_be_done() -> None:
 def test_no_message_contains_the_display_name(name: str) -> None:
     person = account(name)
     for made in (
-        COMPOSER.password_reset(person, TOKEN, mail_id="7", now=0),
-        COMPOSER.notice("password_changed", person, mail_id="7", now=0),
-        COMPOSER.notice("link_reported", person, mail_id="7", now=0),
-        COMPOSER.notice("link_taken_down", person, mail_id="7", now=0),
+        COMPOSER.message("password_reset", person, mail_id="7", now=0, values=RESET),
+        COMPOSER.message("password_changed", person, mail_id="7", now=0),
+        COMPOSER.message("link_reported", person, mail_id="7", now=0),
+        COMPOSER.message("link_taken_down", person, mail_id="7", now=0),
     ):
         received = parsed(made)
         assert name not in repr(received.items())
@@ -123,7 +127,7 @@ def test_no_display_name_adds_a_header_or_a_part(name: str) -> None:
         accepted = parse_label(name, LONGEST_NAME)
     except ValueError:
         return
-    made = parsed(COMPOSER.notice("password_changed", account(accepted), mail_id="7", now=0))
+    made = parsed(COMPOSER.message("password_changed", account(accepted), mail_id="7", now=0))
     assert made.keys() == HEADERS
     assert [part.get_content_type() for part in made.walk()] == [
         "multipart/alternative",
@@ -135,4 +139,4 @@ def test_no_display_name_adds_a_header_or_a_part(name: str) -> None:
 @pytest.mark.parametrize("address", ["a@b.example\r\nBcc: c@d.example", "a@b.example\n\nx"])
 def test_address_that_would_add_a_header_is_refused(address: str) -> None:
     with pytest.raises(ValueError, match=r"newline|carriage return|linefeed"):
-        COMPOSER.notice("password_changed", account(address=address), mail_id="7", now=0)
+        COMPOSER.message("password_changed", account(address=address), mail_id="7", now=0)

@@ -10,6 +10,7 @@ import trio
 import trio.lowlevel
 from trio.testing import MockClock
 
+from octavo.features.accounts.password_reset import reset_messages
 from octavo.features.accounts.rules.password import RESET_SECONDS
 from octavo.features.mail import sql as outbox
 from octavo.features.mail.composition import Composer
@@ -76,15 +77,24 @@ class Mail:
     def another(self, *, per_address: int = 5, configured: bool = True) -> MailDelivery:
         sources = self.identity.sources
         composer = Composer(Sender("", Address("notes@example.org")), "https://notes.example")
-        return MailDelivery(
+        delivery = MailDelivery(
             self.identity.store,
             composer if configured else None,
             self.transport if configured else None,
             budget=Rate(per_address, BUDGET_SECONDS),
             now=lambda: START + trio.current_time(),
             random=lambda: 0.5,
-            new_token=sources.new_entropy,
         )
+        delivery.prepare(
+            "password_reset",
+            reset_messages(
+                self.identity.store,
+                "https://notes.example",
+                now=lambda: START + trio.current_time(),
+                new_token=sources.new_entropy,
+            ),
+        )
+        return delivery
 
     async def add(self, kind: MailKind = "password_reset", address: str = ANN) -> str:
         now = int((START + trio.current_time()) * 1000)
