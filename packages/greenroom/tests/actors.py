@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import trio
 from greenroom import Actor, ActorRef, Envelope, Message, Observer, Refusal, Reply, StopReason
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,3 +167,10 @@ class Recorder(Observer):
 
     def tell_refused(self, path: str, message: object, error: BaseException) -> None:
         self.lines.append(f"{path} refused {message!r} unheard")
+
+
+class Passing(Actor[T], Generic[T]):
+    """Handles what a class of another module declares."""
+
+    async def handle(self, message: T) -> None:
+        pass

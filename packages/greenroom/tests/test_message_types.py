@@ -21,7 +21,7 @@ from greenroom import (
     Supervisor,
 )
 
-from .actors import Add, Counter, Ledger, Note, Put, Recorder, Words
+from .actors import Add, Counter, Ledger, Note, Passing, Put, Recorder, Words
 
 T = TypeVar("T")
 
@@ -221,6 +221,10 @@ class Filled(Base[Plain]):
     pass
 
 
+class FilledByName(Passing["Plain"]):
+    """Its message is known in this module, and not in that of its base."""
+
+
 class Several(Actor[T | Add], Generic[T]):
     async def handle_batch(self, batch: Sequence[Envelope[T | Add]]) -> None:
         pass
@@ -267,6 +271,7 @@ class Structural(Actor[Shape]):
         (ByName, {"Plain", "Box"}),
         (ByUnion, {"Plain", "Add", "Box"}),
         (Filled, {"Plain"}),
+        (FilledByName, {"Plain"}),
         (SeveralFilled, {"Plain", "Add"}),
         (Mixed, {"Plain"}),
         (Doubling, {"Add", "Note", "Words", "Nap", "Refuse", "Crash", "Relay"}),
