@@ -59,6 +59,12 @@ def test_error_names_whose_history_is_shown(text: str, title: str, shown: list[s
     assert [line.partition(": ")[2] for line in lines] == shown
 
 
+def test_subject_whose_name_begins_that_of_another_is_shown_too() -> None:
+    events = entries(("a is made", "note-1"), ("b is made", "note-10"))
+    first, *lines = rendered(events, "note-1 and note-10 differ")
+    assert (first, len(lines)) == ("history of note-1, note-10:", 2)
+
+
 def test_error_that_lists_its_subjects_is_not_searched_for_names() -> None:
     first, *lines = rendered(EVENTS, "v and w differ", about=("v/f",))
     assert (first, lines) == ("history of v/f:", ["step 3,    0.5 s: f is made"])
