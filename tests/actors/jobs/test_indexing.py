@@ -21,7 +21,7 @@ from octavo.actors.jobs.indexing import (
 )
 from octavo.features.links.reading import read_links
 from octavo.features.links.sql import link_index
-from octavo.features.links.sql.link_index import LINKS
+from octavo.features.links.sql.link_index import LINKS, LinksOutdated
 from octavo.features.links.sql.link_queries import FIRST, back_links
 from octavo.features.search.sql.fulltext_index import WORDS
 from octavo.service.features import indexing_job
@@ -301,3 +301,21 @@ async def test_time_of_the_query_itself_is_not_limited(
         return "done"
 
     assert await read_links(store, VAULT, query) == "done"
+
+
+async def test_query_whose_links_are_outdated_again_and_again_is_refused_in_time(
+    engine: InlineStore, autojump_clock: trio.abc.Clock
+) -> None:
+    await create_workspace(engine)
+    store = FaultyStore(engine)
+
+    async def wait() -> None:
+        await trio.sleep(CATCH_UP_SECONDS / 10)
+
+    async def outdated(transaction: Transaction) -> None:
+        store.before_read = wait
+        raise LinksOutdated
+
+    with trio.fail_after(CATCH_UP_SECONDS * 2):
+        with pytest.raises(StoreUnavailable, match="still being indexed"):
+            await read_links(store, VAULT, outdated)
