@@ -8,11 +8,12 @@ import trio
 from greenroom import OutcomeUnknown
 from greenroom.testing import Fault, FaultPlan
 from octavo_rules.changes import PurgeFile
-from octavo_rules.identity import FileId, Position, WorkspaceId
+from octavo_rules.identity import Digest, FileId, Position, WorkspaceId
 
 from octavo.actors.workspace.messages import CommitFailed, HeadOf, NoWorkspace
 from octavo.actors.workspace.planning import INLINE_TEXT_BYTES
-from octavo.model.files.changeset import DeleteFile, RestoreFile
+from octavo.model.files.changeset import AttachImage, DeleteFile, RestoreFile
+from octavo.model.files.image import ObjectId, UploadedImage, UploadMissing
 from octavo.model.files.plan import Receipt
 from octavo.model.refusal import FileMissing, FilePurged, HeadMoved, MutationReused, PathConflict
 from octavo.store import Script, StoreUnavailable
@@ -191,6 +192,15 @@ async def test_concurrent_writer_makes_the_actor_plan_again() -> None:
         # Its cache is outdated, and the fence detects that.
         assert isinstance(await there.refusal(note("e", "c.md")), PathConflict)
     engine.close()
+
+
+async def test_image_whose_upload_is_gone_leaves_its_path_free() -> None:
+    image = UploadedImage(ObjectId("o"), Digest("0" * 64), 100, "image/png", 4, 3, 1)
+    attach = AttachImage(FileId("i"), "attachments/a.png", image)
+    async with serving() as rig:
+        assert isinstance(await rig.refusal(attach), UploadMissing)
+        assert await rig.head("i") is None
+        assert (await rig.push(note("n", "attachments/a.png/n.md"))).position == 1
 
 
 async def test_shared_workspace_returns_heads_created_by_another_process() -> None:
