@@ -66,6 +66,21 @@ async def test_save_of_a_large_document_is_merged_in_a_thread(
         assert await saved(rig, device, noted) is in_thread
 
 
+async def test_save_of_a_document_with_large_updates_beside_it_is_merged_in_a_thread(
+    noted: Noted,
+) -> None:
+    # Nothing is cached, so that the document is loaded with the updates.
+    documents = replace(inline_documents(max_bytes=0), offload=noted)
+    async with serving(documents=documents) as rig:
+        await rig.push(note("a", "a.md", "x" * (INLINE_BYTES * 3 // 4)))
+        device = await device_of(rig)
+        for words, in_thread in (("few", False), ("y" * (INLINE_BYTES // 3), True), ("few", True)):
+            device.insert(0, words)
+            assert await saved(rig, device, noted) is in_thread
+            # It sends each update once.
+            device.known = device.vector()
+
+
 async def test_update_of_many_structs_is_merged_in_a_thread(
     documents: DocumentServices, noted: Noted
 ) -> None:
