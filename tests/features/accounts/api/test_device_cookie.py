@@ -72,6 +72,16 @@ async def test_signing_in_without_being_remembered_forgets_the_account(users: Us
     assert (await users.sign_in(headers=with_cookie(both))).status == 200
 
 
+async def test_registration_forgets_no_other_account_of_the_browser(users: UsersApi) -> None:
+    await users.account()
+    anns = device_cookie_of(await users.sign_in())
+    invitation = await users.identity.invite()
+    registered = await users.register(invitation, "ben@example.org", headers=with_cookie(anns))
+    both = device_cookie_of(registered)
+    await keep_strangers_out(users)
+    assert (await users.sign_in(headers=with_cookie(both))).status == 200
+
+
 async def test_token_ends_with_the_time_of_its_cookie(users: UsersApi) -> None:
     await users.account()
     device = device_cookie_of(await users.sign_in())
