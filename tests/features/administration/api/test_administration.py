@@ -347,10 +347,12 @@ async def test_disabled_account_inherits_nothing(installation: Installation) -> 
     household = Household(installation)
     for name in ("bob", "cleo"):
         await installation.add(name, "member")
-    workspace_id = await household.workspace(bob="administrator", cleo="editor")
+    run = await household.workspace(bob="administrator", cleo="editor")
+    edited = await household.workspace(bob="editor", cleo="editor")
     await installation.update("root", "bob", state="disabled")
     assert (await installation.remove("root", "ann")).status == 200
-    assert await household.roles(workspace_id) == {"bob": "administrator", "cleo": "owner"}
+    assert await household.roles(run) == {"bob": "administrator", "cleo": "owner"}
+    assert await household.roles(edited) == {"bob": "editor", "cleo": "owner"}
 
 
 async def test_workspace_of_a_disabled_owner_passes_to_somebody_who_can_act(
