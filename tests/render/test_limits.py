@@ -17,6 +17,7 @@ from tests.fakes.pathological_notes import limit_of, nested, readmes, table
     [
         ("length", ("a" * 99 + "\n") * 20_971, ("a" * 99 + "\n") * 20_972),
         ("length", ("é" * 99 + "\n\n") * 10_485, ("é" * 99 + "\n\n") * 10_486),
+        ("length", ("🦉" * 24 + "\n") * 21_620, ("🦉" * 24 + "\n") * 21_621),
         ("line_length", "a" * LIMITS["line_length"], "a" * (LIMITS["line_length"] + 1)),
         ("lines", "a\n\n" * LIMITS["lines"], "a\n\n" * (LIMITS["lines"] + 1)),
         ("nesting", ">" * LIMITS["nesting"], ">" * (LIMITS["nesting"] + 1)),
