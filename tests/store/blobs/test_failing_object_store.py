@@ -1,5 +1,6 @@
 """Blobs in an object store that fails, does not respond, or responds wrongly."""
 
+import threading
 import traceback
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -132,6 +133,21 @@ async def test_single_failure_is_repeated(faulty: FaultyObjectStore, folder: Pat
     faulty.fault = "error"
     await blobs.put(key(1), folder / "small")
     assert [each.method for each in faulty.requests] == ["PUT", "PUT"]
+
+
+async def test_upload_may_take_longer_than_other_requests(
+    faulty: FaultyObjectStore, folder: Path
+) -> None:
+    timeouts = StoreTimeouts(connect=30, request=0.1, upload=30, retry=0.1)
+    blobs, passed_on = store(folder, timeouts), threading.Event()
+    faulty.fault = "error"
+    faulty.applies = lambda request: not passed_on.wait(5)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(blobs.put, key(1), folder / "small")
+        await arrival(faulty)
+        await trio.sleep(timeouts.of_request() * 2)
+        passed_on.set()
+    assert [each.method for each in faulty.requests] == ["PUT"]
 
 
 @pytest.mark.parametrize("name", REQUESTS)
