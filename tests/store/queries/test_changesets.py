@@ -47,6 +47,7 @@ from octavo.store.queries.changesets import (
     commit_changesets,
     receipts,
 )
+from octavo.store.queries.expiry import expire_receipts
 from octavo.store.queries.feed import Since, all_heads
 from octavo.store.queries.marks import cursor_of
 from octavo.store.queries.revision_rows import select_in
@@ -67,7 +68,7 @@ from tests.fakes.plain_documents import PlainDocuments
 from tests.fakes.stores import open_inline, open_postgres
 from tests.fakes.workspace_rig import ANN, VAULT, create_workspace, serving
 
-GONE = WorkspaceId("gone")
+GONE, OTHER = WorkspaceId("gone"), WorkspaceId("other")
 ROOMY = 1 << 30
 
 
@@ -300,6 +301,18 @@ class Scripts:
         assert store.statements == 2
         assert [found[name].position for name in names] == list(range(1, 61))
         assert len(found) == 60
+
+    async def test_receipt_expires_without_that_of_the_same_mutation_elsewhere(
+        self, store: Counting
+    ) -> None:
+        await create_workspace(store, OTHER)
+        for workspace_id, now in ((VAULT, 7), (OTHER, 8)):
+            made = planned(Tree(), START, "m", *creates(1))
+            await store.write(commit_changesets(workspace_id, START, [made], now))
+        assert await store.write(expire_receipts(8)) is False
+        name = MutationId("m")
+        assert await store.read(receipts(VAULT, [name])) == {}
+        assert [*await store.read(receipts(OTHER, [name]))] == [name]
 
     @pytest.mark.parametrize("text", ["text", "[[0]] [[f0001]] [x](y.md)"])
     async def test_save_takes_few_statements_whatever_its_links(
