@@ -45,8 +45,8 @@ oauth-clients:
 	@tools/npm.sh oauth_clients 'FOREIGN CLIENTS OF MCP AND OAUTH'
 
 # With the variable, each process of each run would compile all modules anew.
-test: dev yjs better-auth axe html-validate mcp-conformance oauth-clients oldest-sqlite ## run every test, in two processes; ARGS='-n 0' takes one
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -n 2 --dist worksteal $(ARGS)
+test: dev yjs better-auth axe html-validate mcp-conformance oauth-clients oldest-sqlite ## run every test, in three processes; ARGS='-n 0' takes one
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -n 3 --dist worksteal $(ARGS)
 
 storm: dev ## run the storms of the core under 50,000 schedules each
 	@GREENROOM_STORM_SCHEDULES=50000 $(BIN)/pytest -q packages/greenroom/tests/test_storms.py $(ARGS)
