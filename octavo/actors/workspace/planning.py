@@ -34,11 +34,18 @@ from octavo.actors.workspace.messages import (
 )
 from octavo.documents import CheckText, DocumentBatch, DocumentCache, merged
 from octavo.model.documents.update_log import DocumentLimits
-from octavo.model.files.changeset import MAX_OPERATIONS, AttachImage, Changeset, content_of, size_of
+from octavo.model.files.changeset import (
+    MAX_OPERATIONS,
+    AttachImage,
+    Changeset,
+    content_of,
+    file_moves,
+    size_of,
+)
 from octavo.model.files.image import ObjectId
 from octavo.model.files.plan import Batch, Plan, Receipt, check_confinement
 from octavo.model.files.tree import Tree
-from octavo.model.links.link_rewrite import file_moves, relinked_within
+from octavo.model.links.link_rewrite import relinked_within
 from octavo.model.refusal import MutationReused
 from octavo.store import Store
 from octavo.store.fair_turns import FairTurns, RunInThread

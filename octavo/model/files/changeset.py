@@ -13,6 +13,7 @@ from typing import Literal, assert_never
 from octavo_rules import identity
 from octavo_rules.changes import PurgeFile, SaveNote
 from octavo_rules.content import NoteContent, NoteText
+from octavo_rules.identity import FileId
 
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.image import UploadedImage
@@ -202,3 +203,14 @@ def _common(import_id: str, archive: str, kind: str) -> tuple[int, bytes]:
     """Return what the identifiers of one kind have in common: time, and the start of the rest."""
     digest = sha256(f"{import_id} {archive} {kind}".encode()).digest()
     return int(import_id[_TIME].replace("-", ""), 16), digest[:3]
+
+
+def file_moves(operations: Sequence[ChangeOperation]) -> dict[FileId, str]:
+    """Return the new paths of the files whose moves rewrite links."""
+    return {
+        each.file_id: each.path
+        for each in operations
+        if isinstance(each, UpdateFile | RestoreFile)
+        and each.rewrite_links
+        and each.path is not None
+    }

@@ -18,6 +18,7 @@ from octavo.model.files.changeset import (
     DeleteFile,
     RestoreFile,
     UpdateFile,
+    file_moves,
 )
 from octavo.model.files.path import NOTE_SUFFIX, path_key
 from octavo.model.files.revision import Revision
@@ -120,17 +121,6 @@ def _as_standard(text: str, link: Link, path: str) -> str:
     shown = re.sub("[`<]", r"\\\g<0>", label if bar else link.target)
     fragment = f"#{anchor_of(link.heading.rpartition('#')[2])}" if link.heading else ""
     return f"{'!' * link.embed}[{shown}](/{encoded_path(path)}{fragment})"
-
-
-def file_moves(operations: Sequence[ChangeOperation]) -> dict[FileId, str]:
-    """Return the new paths of the files whose moves rewrite links."""
-    return {
-        each.file_id: each.path
-        for each in operations
-        if isinstance(each, UpdateFile | RestoreFile)
-        and each.rewrite_links
-        and each.path is not None
-    }
 
 
 def relinked(

@@ -346,7 +346,8 @@ async def store_changes(
         # One by one: a client of a server sends some while others are compressed.
         rows = ((number, _stored(each)) for number, each in texts)
         await transaction.execute_many(_INSERT_CONTENT, rows)
-    await blobs.insert_images(transaction, images)
+    if images:
+        await blobs.insert_images(transaction, images)
 
 
 async def _earlier_images(
