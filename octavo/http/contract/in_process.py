@@ -68,15 +68,22 @@ class Api:
         parameters = {name: value for name, value in query.items() if value is not None}
         return typed(kind, (await self.call("GET", path, query=parameters)).result)
 
-    async def every(self, kind: type[ListPage[T]], path: str) -> list[T]:
-        """Return every item of a list, however many pages of type ``kind`` it has."""
-        items: list[T] = []
+    async def find(
+        self, kind: type[ListPage[T]], path: str, matches: Callable[[T], bool]
+    ) -> T | None:
+        """Return the first item of a list that matches, or None.
+
+        Pages of the list, of type ``kind``, are read until it is found; one is held at a time.
+        Raises the problems of the operation.
+        """
         after: str | None = None
         while True:
             page = await self.get(kind, path, limit="500", after=after)
-            items += page.items
+            for item in page.items:
+                if matches(item):
+                    return item
             if page.next is None:
-                return items
+                return None
             after = page.next
 
     async def send(

@@ -21,7 +21,9 @@ async def workspace_of(visitor: Visitor, workspace_id: str) -> Workspace:
 
 async def listed_workspace(visitor: Visitor, workspace_id: str) -> Workspace:
     """Return a workspace of the visitor from the list, which a locked account can read, too."""
-    for workspace in await visitor.api.every(WorkspaceList, LIST):
-        if workspace.id == workspace_id:
-            return workspace
-    raise NotFound
+    workspace = await visitor.api.find(
+        WorkspaceList, LIST, lambda listed: listed.id == workspace_id
+    )
+    if workspace is None:
+        raise NotFound
+    return workspace

@@ -270,7 +270,14 @@ async def _is_sole_owner(visitor: Visitor, workspace: Workspace) -> bool:
 
 
 async def _every(visitor: Visitor, workspace_id: str) -> list[MemberSchema]:
-    return await visitor.api.every(MemberList, f"{LIST}/{workspace_id}/members")
+    path, after = f"{LIST}/{workspace_id}/members", None
+    members: list[MemberSchema] = []
+    while True:
+        page = await visitor.api.get(MemberList, path, limit="500", after=after)
+        members += page.items
+        if page.next is None:
+            return members
+        after = page.next
 
 
 async def _invitations(

@@ -83,8 +83,7 @@ def add_report_pages(site: PageRegistry) -> None:
 
 
 async def _report(visitor: Visitor, report_id: str) -> LinkReportSchema | None:
-    reports = await visitor.api.every(LinkReportList, _API)
-    return next((report for report in reports if report.id == report_id), None)
+    return await visitor.api.find(LinkReportList, _API, lambda report: report.id == report_id)
 
 
 # Modules of the light margin by which scanners find the code (ISO/IEC 18004).
@@ -264,8 +263,11 @@ async def _names(visitor: Visitor, workspace_id: str) -> Mapping[str, str]:
 async def _link(
     visitor: Visitor, workspace_id: str, publication_id: str
 ) -> PublishedLinkSchema | None:
-    links = await visitor.api.every(publications.PublishedLinkList, _api(workspace_id))
-    return next((link for link in links if link.id == publication_id), None)
+    return await visitor.api.find(
+        publications.PublishedLinkList,
+        _api(workspace_id),
+        lambda link: link.id == publication_id,
+    )
 
 
 async def _form(
