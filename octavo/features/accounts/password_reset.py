@@ -26,7 +26,11 @@ class PasswordUnsuitable(ValueError):
 
 
 def reset_messages(store: Store, public_url: str, *, now: Clock, new_token: NewEntropy) -> Prepare:
-    """Return what creates the token of each message with a link to choose a new password."""
+    """Return what creates the token of each message with a link to choose a new password.
+
+    What is returned raises `StoreUnavailable`; if it is cancelled, a token that is lost may have
+    been created.
+    """
 
     async def prepare(
         mail: QueuedMail, budget: Rate

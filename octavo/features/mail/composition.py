@@ -50,13 +50,7 @@ class Composer:
         )
 
     def message(
-        self,
-        kind: MailKind,
-        account: Account,
-        *,
-        mail_id: str,
-        now: float,
-        values: Mapping[str, object] = {},
+        self, kind: MailKind, account: Account, *, mail_id: str, now: float, **values: object
     ) -> EmailMessage:
         """Return a message of this kind; ``values`` are the variables of its templates."""
         subject = _SUBJECTS[kind].format(self._host)

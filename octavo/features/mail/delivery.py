@@ -48,7 +48,8 @@ OUTAGES = Backoff(first=1.0, factor=2.0, maximum=60.0, jitter=0.3)
 
 Prepare = Callable[[QueuedMail, Rate], Awaitable[tuple[Account, Mapping[str, object]] | None]]
 """Returns whom a claimed message is for, and the variables of its template; None when it must not
-be sent. Receives the rate of messages to one address, which the first attempt counts against."""
+be sent. Receives the rate of messages to one address, which the first attempt counts against. After
+a `StoreError` the message is tried again when its claim has ended."""
 
 _log = logging.getLogger(__name__)
 
@@ -185,9 +186,7 @@ class MailDelivery:
         if prepared is None:
             return None
         account, values = prepared
-        return composer.message(
-            mail.kind, account, mail_id=mail.mail_id, now=self._now(), values=values
-        )
+        return composer.message(mail.kind, account, mail_id=mail.mail_id, now=self._now(), **values)
 
     async def _fixed_text(
         self, mail: QueuedMail, _: Rate

@@ -48,7 +48,7 @@ def texts(message: EmailMessage) -> tuple[str, str]:
 
 def test_reset_message_has_the_link_in_both_texts() -> None:
     made = parsed(
-        COMPOSER.message("password_reset", account(), mail_id="7", now=1_800_000_000, values=RESET)
+        COMPOSER.message("password_reset", account(), mail_id="7", now=1_800_000_000, **RESET)
     )
     assert made["From"] == "Octavo <notes@example.org>"
     assert made["To"] == "ann@example.org"
@@ -86,7 +86,7 @@ def test_messages_are_ascii_on_the_wire_with_short_lines() -> None:
 
 def test_same_arguments_give_the_same_bytes() -> None:
     first, second = (
-        COMPOSER.message("password_reset", account(), mail_id="7", now=0, values=RESET).as_bytes()
+        COMPOSER.message("password_reset", account(), mail_id="7", now=0, **RESET).as_bytes()
         for _ in range(2)
     )
     assert first == second
@@ -111,7 +111,7 @@ def test_notices_of_links_lead_to_what_can_be_done() -> None:
 def test_no_message_contains_the_display_name(name: str) -> None:
     person = account(name)
     for made in (
-        COMPOSER.message("password_reset", person, mail_id="7", now=0, values=RESET),
+        COMPOSER.message("password_reset", person, mail_id="7", now=0, **RESET),
         COMPOSER.message("password_changed", person, mail_id="7", now=0),
         COMPOSER.message("link_reported", person, mail_id="7", now=0),
         COMPOSER.message("link_taken_down", person, mail_id="7", now=0),

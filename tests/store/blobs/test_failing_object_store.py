@@ -145,6 +145,7 @@ async def test_upload_may_take_longer_than_other_requests(
     async with trio.open_nursery() as nursery:
         nursery.start_soon(blobs.put, key(1), folder / "small")
         await arrival(faulty)
+        # The clock of the client is not trio's.
         await trio.sleep(timeouts.of_request() * 2)
         passed_on.set()
     assert [each.method for each in faulty.requests] == ["PUT"]
