@@ -452,9 +452,8 @@ class DirectoryChild(WatchedChild):
         if self._refusal is not None:
             cell.mailbox.refuse_waiting(self._refusal)
             return
-        if isinstance(
-            error, errors.InvalidActor
-        ):  # another attempt could only fail in the same way
+        # Another attempt could only fail in the same way.
+        if isinstance(error, errors.InvalidActor):
             text = str(error)
             cell.mailbox.close(lambda: errors.InvalidActor(text))
             cell.mailbox.refuse_waiting(lambda: errors.InvalidActor(text))
