@@ -5,14 +5,18 @@ import pkgutil
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 
 import pytest
 
 import octavo
+from octavo.service.features import retention_steps
+from octavo.service.settings import Settings
 from octavo.store.migrations import shipped
 from octavo.store.sqlite.connection import connect
 from octavo.store.sqlite.migrating import migrate
-from octavo.store.sqlite.transaction import Statement
+from octavo.store.sqlite.transaction import SqliteTransaction, Statement
+from tests.fakes.stores import open_inline
 
 _STATEMENT = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b")
 _SCRIPTS = re.compile(r"octavo\.(store\.queries|features\.\w+\.sql)(\.|$)")
@@ -86,6 +90,33 @@ def test_statements_read_a_whole_workspace_only_where_they_must(
             found.add((module, name))
     assert found == READ_ALL
     assert count > 150
+
+
+async def test_steps_of_retention_find_rows_by_more_than_their_workspace(
+    connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Their statements are also built where they are used.
+    ran: set[str] = set()
+
+    def recorded(name: str) -> None:
+        original = getattr(SqliteTransaction, name)
+
+        async def record(self: SqliteTransaction, sql: str, *arguments: object) -> object:
+            ran.add(sql)
+            return await original(self, sql, *arguments)
+
+        monkeypatch.setattr(SqliteTransaction, name, record)
+
+    for name in ("fetch_one", "fetch_all", "execute", "execute_many"):
+        recorded(name)
+    with closing(open_inline()) as store:
+        for step in retention_steps(Settings()):
+            await step(store, 10**12)
+    plans = {sql: plan_of(connection, sql) for sql in ran}
+    assert [
+        sql for sql, plan in plans.items() if any("(workspace=?)" in step for step in plan)
+    ] == []
+    assert len(plans) > 20
 
 
 def test_plans_without_the_statistics_read_a_whole_workspace(
