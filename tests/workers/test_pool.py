@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 import trio
 import trio.testing
+from trio.testing import MockClock
 
 from octavo.workers import WorkerFailed, WorkerPool, WorkOutOfSpace, WorkRefused, WorkTooLarge
 from octavo.workers import pool as pool_module
@@ -136,14 +137,24 @@ async def test_idle_process_that_was_killed_is_replaced(pool: WorkerPool) -> Non
     assert await pool.run(jobs.pid) != before
 
 
-async def test_stopped_process_is_killed_when_its_time_is_over() -> None:
-    pool = WorkerPool(1, preloaded=JOBS, seconds=0.5)
+async def test_stopped_process_is_killed_when_its_time_is_over(mock_clock: MockClock) -> None:
+    pool = WorkerPool(1, preloaded=JOBS, seconds=60)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.serve)
         stopped = await pool.run(jobs.pid)
         os.kill(stopped, signal.SIGSTOP)
-        with pytest.raises(WorkerFailed, match=r"over 0\.5 s"):
-            await pool.run(jobs.pid)
+
+        async def fail() -> None:
+            with pytest.raises(WorkerFailed, match="over 60 s"):
+                await pool.run(jobs.pid)
+
+        async with trio.open_nursery() as failing:
+            failing.start_soon(fail)
+            await trio.testing.wait_all_tasks_blocked()
+            mock_clock.jump(59)
+            await trio.testing.wait_all_tasks_blocked()
+            assert alive(stopped)
+            mock_clock.jump(2)
         assert not alive(stopped)
         assert await pool.run(jobs.pid) != stopped
         nursery.cancel_scope.cancel()
