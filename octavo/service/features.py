@@ -103,6 +103,7 @@ def build_features(
     published = publishing.publishing_feature(
         kernel, settings, sends, documents, used, people, pictures
     )
+    programs = oauth.oauth_feature(kernel, settings, people)
     parts = (
         sends.parts,
         legal.legal_feature(kernel, documents),
@@ -118,8 +119,8 @@ def build_features(
         history.history_feature(kernel, settings, used, notes_and_images, workspaces),
         archives.archives_feature(kernel, settings, documents, used, people, pictures, workspaces),
         published.parts,
-        oauth.oauth_feature(kernel, settings, people),
-        mcp.mcp_feature(kernel, settings, people, perform),
+        programs.parts,
+        mcp.mcp_feature(settings, programs, perform),
         notes.notes_feature(kernel, published),
     )
     return Features(parts, people, notes_and_images, searches, published)

@@ -5,6 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from octavo_rules.identity import READ, WRITE, AccountId, Scope
 
+from octavo.features.oauth.access_tokens import add_access_tokens
 from octavo.features.oauth.authorization import (
     Authorization,
     AuthorizationServer,
@@ -47,10 +48,11 @@ class OAuthRig:
         sources = identity.sources
         self.identity = identity
         self.issuer = Issuer(URL, write=write)
+        self.access_tokens = add_access_tokens(identity.credentials, identity.store)
         self.clients = Clients(
             identity.store,
             ClientDocuments(fetch),
-            identity.credentials,
+            self.access_tokens,
             audit=identity.audit,
             now=sources.now,
             new_id=sources.new_id,

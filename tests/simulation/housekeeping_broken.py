@@ -157,7 +157,7 @@ def drop_uses_during_a_write(patch: pytest.MonkeyPatch) -> None:
 
     async def flush_and_clear(self: Activity) -> None:
         await flush(self)
-        self._sessions.clear()
+        self._times.clear()
 
     patch.setattr(Activity, "flush", flush_and_clear)
 

@@ -33,7 +33,6 @@ from octavo.features.history.sql import restorations
 from octavo.features.history.sql.history_pruning import prune_file
 from octavo.features.links.reading import link_sources
 from octavo.features.oauth.sql import oauth_clients, oauth_grants, oauth_programs
-from octavo.model.access.account import SessionId
 from octavo.service.features import retention_job, sweeping_job
 from octavo.service.settings import Settings
 from octavo.store import Script, Store, StoreUnavailable, Transaction
@@ -384,7 +383,7 @@ class House:
             used[key] = int(house_now() * 1000)
             note(f"the session {key} is used", key)
             process = self._random.choice(self._places.processes)
-            process.activity.session_active(SessionId(str(UUID(key))), used[key])
+            process.activity.note(sessions.record_activity, str(UUID(key)), used[key])
             await pause(self._random, (0, 0, 0.7), steps=6)
         return used
 
@@ -446,8 +445,8 @@ class House:
             if rows:
                 key = random.choice(rows)[0]
                 note(f"the session {key.upper()} is used in {process.name}", key.upper())
-                used = {SessionId(str(UUID(key))): int(house_now() * 1000)}
-                await process.store.write(sessions.record_activity(used, {}))
+                used = {str(UUID(key)): int(house_now() * 1000)}
+                await process.store.write(sessions.record_activity(used))
         elif what == "delete":
             workspace_id = random.choice([e for e in self.disk.committed if e != NOTES])
             note(f"{workspace_id} is deleted in {process.name}", workspace_id)

@@ -149,7 +149,7 @@ class Deeds:
         look = {
             "session": credentials.of_session,
             "key": credentials.of_key,
-            "token": credentials.of_access_token,
+            "token": process.oauth.access_tokens.caller,
         }[credential.kind]
         caller: Caller | None = None
         with process.connected(), suppress(StoreUnavailable):

@@ -185,4 +185,4 @@ async def _tokens(
 async def _show(process: IdentityProcess, family: Family) -> None:
     """Use the newest access token, so that the process caches it."""
     for token in family.tokens[-1:]:
-        await process.identity.credentials.of_access_token(token.secret.encode())
+        await process.oauth.access_tokens.caller(token.secret.encode())

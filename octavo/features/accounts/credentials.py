@@ -2,8 +2,9 @@
 
 import logging
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
 import trio
 from octavo_rules.identity import AccountId
@@ -12,13 +13,12 @@ from octavo.access.caller import Caller
 from octavo.access.ports import Clock, milliseconds
 from octavo.features.accounts.rules.session import SessionLife
 from octavo.features.accounts.sql import api_keys, sessions
-from octavo.features.accounts.sql.sessions import record_activity
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
-from octavo.features.oauth.sql import oauth_grants
-from octavo.model.access.account import Account, GrantId, KeyId, SessionId
-from octavo.model.access.token import digest_of, is_access_token, is_api_key, is_opaque_token
+from octavo.model.access.account import Account
+from octavo.model.access.token import digest_of, is_api_key, is_opaque_token
 from octavo.store import Store, StoreError
 from octavo.store.gathered_reads import GatheredReads
+from octavo.store.transaction import Script, Transaction
 
 _log = logging.getLogger(__name__)
 
@@ -26,42 +26,35 @@ _log = logging.getLogger(__name__)
 WRITE_SECONDS = 5.0
 """Seconds between two writes of activity."""
 MAX_CACHED = 10_000
-"""Maximum number of cached sessions, of cached keys, and of cached access tokens."""
+"""Maximum number of cached callers of one kind of credential."""
+
+RecordUse = Callable[[Mapping[str, int]], Script[None]]
+"""Writes when credentials were last used, by id, in milliseconds of Unix time."""
 
 
 class Activity:
-    """Collects activity and writes it to the store periodically.
+    """Collects when credentials were used, and writes it to the store periodically.
 
     Args:
-        store: the store of sessions and keys.
-        maximum: the maximum number of sessions, and of keys, collected between two writes. Beyond
+        store: the store of the credentials.
+        maximum: the maximum number of credentials of one kind collected between two writes. Beyond
             it, activity is recorded at a later request.
     """
 
     def __init__(self, store: Store, *, maximum: int = 10_000) -> None:
         self._store = store
         self._maximum = maximum
-        self._sessions: dict[SessionId, int] = {}
-        self._keys: dict[KeyId, int] = {}
-        self._grants: dict[GrantId, int] = {}
+        self._times: dict[RecordUse, dict[str, int]] = {}
         self._noted = trio.Event()
 
-    def session_active(self, session_id: SessionId, at: int) -> None:
-        """Record that a session was active, ``at`` milliseconds of Unix time."""
-        if len(self._sessions) < self._maximum or session_id in self._sessions:
-            self._sessions[session_id] = at
-            self._noted.set()
+    def note(self, record: RecordUse, credential_id: str, at: int) -> None:
+        """Collect that a credential was used ``at`` milliseconds of Unix time.
 
-    def key_used(self, key_id: KeyId, at: int) -> None:
-        """Record that a key was used, ``at`` milliseconds of Unix time."""
-        if len(self._keys) < self._maximum or key_id in self._keys:
-            self._keys[key_id] = at
-            self._noted.set()
-
-    def grant_used(self, grant_id: GrantId, at: int) -> None:
-        """Record that a grant was used, ``at`` milliseconds of Unix time."""
-        if len(self._grants) < self._maximum or grant_id in self._grants:
-            self._grants[grant_id] = at
+        ``record`` writes such times of its kind of credential.
+        """
+        times = self._times.setdefault(record, {})
+        if len(times) < self._maximum or credential_id in times:
+            times[credential_id] = at
             self._noted.set()
 
     async def run(self) -> None:
@@ -80,14 +73,16 @@ class Activity:
 
         A failure of the store is logged, and the activity is dropped.
         """
-        sessions, keys, grants = self._sessions, self._keys, self._grants
-        self._sessions, self._keys, self._grants = {}, {}, {}
+        collected, self._times = self._times, {}
         self._noted = trio.Event()
+
+        async def record_all(transaction: Transaction) -> None:
+            for record, times in collected.items():
+                await record(times)(transaction)
+
         try:
-            if sessions or keys:
-                await self._store.write(record_activity(sessions, keys))
-            if grants:
-                await self._store.write(oauth_grants.record_use(grants))
+            if collected:
+                await self._store.write(record_all)
         except StoreError as error:
             _log.warning("the last activity of sessions and keys was not recorded: %s", error)
 
@@ -95,20 +90,25 @@ class Activity:
 class CachedCaller:
     """An authenticated caller.
 
+    Args:
+        caller: the caller.
+        expires_at: when its credential expires, in milliseconds of Unix time; None for never.
+        active_at: its last recorded activity, in milliseconds of Unix time; None for none.
+
     Attributes:
         caller: the caller.
-        expires_at: when its session or key expires, in seconds of Unix time.
+        expires_at: when its credential expires, in seconds of Unix time.
         active_at: its last activity recorded or collected, in seconds of Unix time.
         until: when the entry becomes stale, in seconds of trio's clock.
     """
 
     __slots__ = ("active_at", "caller", "expires_at", "until")
 
-    def __init__(self, caller: Caller, expires_at: float, active_at: float, until: float) -> None:
+    def __init__(self, caller: Caller, expires_at: int | None, active_at: int | None) -> None:
         self.caller = caller
-        self.expires_at = expires_at
-        self.active_at = active_at
-        self.until = until
+        self.expires_at = math.inf if expires_at is None else expires_at / 1000
+        self.active_at = -math.inf if active_at is None else active_at / 1000
+        self.until = -math.inf
 
 
 class CredentialCache:
@@ -171,8 +171,59 @@ ACTIVITY_INTERVAL = 60.0
 """The shortest time in seconds between two recorded activities of a session or a key."""
 
 
+class CredentialKind:
+    """Looks up the callers of one kind of credential. Create it with `Credentials.add_kind`.
+
+    Attributes:
+        cache: its callers.
+    """
+
+    def __init__(
+        self,
+        is_one: Callable[[bytes], bool],
+        look_up: Callable[[bytes], Awaitable[CachedCaller | None]],
+        note_use: Callable[[Caller, int], None],
+        *,
+        now: Clock,
+        fresh: float,
+        elapsed: Callable[[], float],
+    ) -> None:
+        self.cache = CredentialCache(MAX_CACHED)
+        self._is_one = is_one
+        self._look_up = look_up
+        self._note_use = note_use
+        self._now = now
+        self._fresh = fresh
+        self._elapsed = elapsed
+
+    async def caller(self, secret: bytes) -> Caller | None:
+        """Return the caller with the credential ``secret``; None if it is not valid.
+
+        Raises `StoreUnavailable`. Cancellation has no effect on the store.
+        """
+        cache = self.cache
+        digest = digest_of(secret)
+        entry = cache.entries.get(digest)
+        if entry is None or entry.until <= self._elapsed():
+            if not self._is_one(secret):
+                return None
+            generation = cache.generation
+            entry = await self._look_up(digest)
+            if entry is None:
+                return None
+            entry.until = self._elapsed() + self._fresh
+            cache.keep(digest, entry, generation)
+        now = self._now()
+        if now >= entry.expires_at:
+            return None
+        if now - entry.active_at >= ACTIVITY_INTERVAL:
+            entry.active_at = now
+            self._note_use(entry.caller, milliseconds(now))
+        return entry.caller
+
+
 class Credentials:
-    """Looks up sessions and keys, and caches them for some seconds.
+    """Looks up sessions, keys and other kinds of credentials, and caches them for some seconds.
 
     Args:
         store: the store of sessions and keys.
@@ -184,6 +235,11 @@ class Credentials:
             several processes serve the installation.
         legal: the documents that accounts must have accepted.
         elapsed: returns a time in seconds, for the age of what is cached.
+
+    Attributes:
+        activity: receives their activity.
+        of_key: returns the caller with an API key; see `CredentialKind.caller`.
+        of_session: the same for the token of a session.
     """
 
     def __init__(
@@ -197,123 +253,66 @@ class Credentials:
         legal: LegalDocuments = NO_DOCUMENTS,
         elapsed: Callable[[], float] = trio.current_time,
     ) -> None:
-        self._elapsed = elapsed
-        self._store = store
-        self._activity = activity
-        self._now = now
+        self.activity = activity
         self._life = life
-        self._fresh = fresh
         self._legal = legal
-        self._sessions = CredentialCache(MAX_CACHED)
-        self._keys = CredentialCache(MAX_CACHED)
-        self._tokens = CredentialCache(MAX_CACHED)
         self._stored_keys = GatheredReads(store, api_keys.by_digests)
         self._stored_sessions = GatheredReads(store, sessions.by_digests)
+        self._kinds: list[CredentialKind] = []
+        self._new_kind = partial(CredentialKind, now=now, fresh=fresh, elapsed=elapsed)
+        self.of_key = self.add_kind(is_api_key, self._look_up_key, self._key_used).caller
+        self.of_session = self.add_kind(
+            is_opaque_token, self._look_up_session, self._session_active
+        ).caller
 
-    def forget(self, account_id: AccountId) -> None:
-        """Drop the cached sessions, keys and access tokens of the account.
-
-        Call this after a commit that ended one, or that changed the account's role, state or
-        consent.
-        """
-        self._sessions.forget(account_id)
-        self._keys.forget(account_id)
-        self._tokens.forget(account_id)
-
-    def forget_tokens(self) -> None:
-        """Drop all cached access tokens: of a program that was removed, whoever allowed it."""
-        self._tokens.forget_all()
-
-    async def of_key(self, secret: bytes) -> Caller | None:
-        """Return the caller with the API key ``secret``; None if it is not valid.
-
-        Raises `StoreUnavailable`. Cancellation has no effect on the store.
-        """
-        return await self._caller(secret, self._keys, is_api_key, self._look_up_key)
-
-    async def of_session(self, token: bytes) -> Caller | None:
-        """Return the caller with the session ``token``; None if it is not valid.
-
-        Raises `StoreUnavailable`. Cancellation has no effect on the store.
-        """
-        return await self._caller(token, self._sessions, is_opaque_token, self._look_up_session)
-
-    async def of_access_token(self, token: bytes) -> Caller | None:
-        """Return the caller with an access token; None if it is not valid.
-
-        Raises `StoreUnavailable`. Cancellation has no effect on the store.
-        """
-        return await self._caller(token, self._tokens, is_access_token, self._look_up_token)
-
-    async def _caller(
+    def add_kind(
         self,
-        secret: bytes,
-        cache: CredentialCache,
         is_one: Callable[[bytes], bool],
         look_up: Callable[[bytes], Awaitable[CachedCaller | None]],
-    ) -> Caller | None:
-        digest = digest_of(secret)
-        entry = cache.entries.get(digest)
-        if entry is None or entry.until <= self._elapsed():
-            if not is_one(secret):
-                return None
-            generation = cache.generation
-            entry = await look_up(digest)
-            if entry is None:
-                return None
-            cache.keep(digest, entry, generation)
-        now = self._now()
-        if now >= entry.expires_at:
-            return None
-        if now - entry.active_at >= ACTIVITY_INTERVAL:
-            entry.active_at = now
-            caller = entry.caller
-            if caller.key_id is not None:
-                self._activity.key_used(caller.key_id, milliseconds(now))
-            if caller.session_id is not None:
-                self._activity.session_active(caller.session_id, milliseconds(now))
-            if caller.grant_id is not None:
-                self._activity.grant_used(caller.grant_id, milliseconds(now))
-        return entry.caller
+        note_use: Callable[[Caller, int], None],
+    ) -> CredentialKind:
+        """Return a kind of credential whose callers are dropped by `forget`, too.
+
+        ``is_one`` returns whether a secret has the form of this kind, ``look_up`` the caller with
+        the SHA-256 digest of a secret. ``note_use`` is called with a caller and the time of its
+        use, in milliseconds of Unix time.
+        """
+        kind = self._new_kind(is_one, look_up, note_use)
+        self._kinds.append(kind)
+        return kind
+
+    def forget(self, account_id: AccountId) -> None:
+        """Drop the cached callers of the account.
+
+        Call this after a commit that ended a credential, or that changed the account's role, state
+        or consent.
+        """
+        for kind in self._kinds:
+            kind.cache.forget(account_id)
+
+    def caller_for(self, account: Account) -> Caller:
+        """Return the caller for an open account, without limits and without a credential."""
+        due = self._legal.due_from(account.consent)
+        return Caller(account.account_id, account.role, account.state == "locked", due)
 
     async def _look_up_key(self, digest: bytes) -> CachedCaller | None:
         stored = await self._stored_keys.find(digest)
         if stored is None or not stored.account.open:
             return None
         key = stored.key
-        caller = replace(self._caller_for(stored.account), key_id=key.key_id, limits=key.limits)
-        return self._entry(caller, key.expires_at, key.used_at)
+        caller = replace(self.caller_for(stored.account), key_id=key.key_id, limits=key.limits)
+        return CachedCaller(caller, key.expires_at, key.used_at)
 
-    async def _look_up_token(self, digest: bytes) -> CachedCaller | None:
-        stored = await self._store.read(oauth_grants.token_of(digest, "access"))
-        if stored is None or not stored.account.open:
-            return None
-        grant = stored.grant
-        caller = replace(
-            self._caller_for(stored.account),
-            limits=replace(grant.limits, scopes=stored.scopes),
-            grant_id=grant.grant_id,
-            program=grant.program,
-        )
-        return self._entry(caller, stored.expires_at, grant.used_at)
+    def _key_used(self, caller: Caller, at: int) -> None:
+        self.activity.note(api_keys.record_use, caller.key_id or "", at)
 
     async def _look_up_session(self, digest: bytes) -> CachedCaller | None:
         stored = await self._stored_sessions.find(digest)
         if stored is None or not stored.account.open:
             return None
         session = stored.session
-        caller = replace(self._caller_for(stored.account), session_id=session.session_id)
-        return self._entry(caller, self._life.expires_at(session), session.active_at)
+        caller = replace(self.caller_for(stored.account), session_id=session.session_id)
+        return CachedCaller(caller, self._life.expires_at(session), session.active_at)
 
-    def _entry(self, caller: Caller, expires_at: int | None, active_at: int | None) -> CachedCaller:
-        """Return the entry of a caller; times are in milliseconds, None for never."""
-        return CachedCaller(
-            caller,
-            expires_at=math.inf if expires_at is None else expires_at / 1000,
-            active_at=-math.inf if active_at is None else active_at / 1000,
-            until=self._elapsed() + self._fresh,
-        )
-
-    def _caller_for(self, account: Account) -> Caller:
-        due = self._legal.due_from(account.consent)
-        return Caller(account.account_id, account.role, account.state == "locked", due)
+    def _session_active(self, caller: Caller, at: int) -> None:
+        self.activity.note(sessions.record_activity, caller.session_id or "", at)

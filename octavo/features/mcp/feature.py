@@ -1,12 +1,11 @@
 """The MCP endpoint, through which programs read and write notes."""
 
-from octavo.features.accounts.feature import Accounts
 from octavo.features.mcp.api.mcp import AccessTokens, Exchange, McpOperations, OwnOriginOnly
-from octavo.features.oauth.feature import OFF
+from octavo.features.oauth.feature import OFF, OAuth
 from octavo.features.oauth.settings import OAuthSettings
 from octavo.http import contract
 from octavo.http.lazy import LazyValue
-from octavo.kernel import Feature, Kernel, Parts
+from octavo.kernel import Feature, Parts
 
 FEATURE = Feature(
     "mcp",
@@ -14,11 +13,9 @@ FEATURE = Feature(
 )
 
 
-def mcp_feature(
-    kernel: Kernel, settings: OAuthSettings, accounts: Accounts, perform: contract.PerformAs
-) -> Parts:
+def mcp_feature(settings: OAuthSettings, oauth: OAuth, perform: contract.PerformAs) -> Parts:
     """Return the feature; ``perform`` performs the operations that tools need."""
-    if not settings.mcp:
+    if oauth.access_tokens is None:
         return Parts(absent={McpOperations: OFF})
 
     def load() -> Exchange:
@@ -33,7 +30,7 @@ def mcp_feature(
         return loading.made or await loading.get()
 
     tokens = AccessTokens(
-        accounts.credentials, public_url=settings.public_url, writes=settings.mcp_write
+        oauth.access_tokens, public_url=settings.public_url, writes=settings.mcp_write
     )
     return Parts(
         operations=[McpOperations(exchange)],

@@ -12,7 +12,7 @@ from octavo_rules.identity import AccountId
 
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
-from octavo.features.accounts.credentials import Credentials
+from octavo.features.accounts.credentials import CredentialKind
 from octavo.features.oauth.rules.client import (
     OAuthClient,
     is_document_address,
@@ -121,7 +121,7 @@ class Clients:
     Args:
         store: the store of registered programs.
         documents: finds those that have a metadata document.
-        credentials: drops cached access tokens of removed programs.
+        access_tokens: those that are cached end with their program.
         audit: records grants that end with a program.
         now: the clock.
         new_id: returns an id.
@@ -130,7 +130,7 @@ class Clients:
 
     _store: Store
     _documents: ClientDocuments
-    _credentials: Credentials
+    _access_tokens: CredentialKind
     _audit: Audit
     _now: Clock
     _new_id: NewId
@@ -218,7 +218,7 @@ class Clients:
             await self._audit.write(oauth_clients.remove(client_id), entries)
         finally:
             # A write that failed or was cancelled may have been committed.
-            self._credentials.forget_tokens()
+            self._access_tokens.cache.forget_all()
 
     async def find(self, client_id: str) -> OAuthClient:
         """Return the program with this id.

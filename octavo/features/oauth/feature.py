@@ -1,11 +1,13 @@
 """The parts of the service that let programs use the MCP endpoint."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from octavo_rules.identity import AccountId
 
 from octavo.access.entropy import new_entropy, new_id, now
 from octavo.actors.jobs.housekeeping import removal
+from octavo.features.accounts.credentials import CredentialKind
 from octavo.features.accounts.feature import Accounts
 from octavo.features.oauth.api.connections import ConnectionOperations
 from octavo.features.oauth.api.oauth import OAuthOperations
@@ -49,28 +51,48 @@ FEATURE = Feature(
 )
 
 
-def oauth_feature(kernel: Kernel, settings: OAuthSettings, accounts: Accounts) -> Parts:
+@dataclass(frozen=True)
+class OAuth:
+    """What other features use of the authorization server.
+
+    Attributes:
+        access_tokens: the access tokens of programs; None where the MCP endpoint is off.
+    """
+
+    parts: Parts
+    access_tokens: CredentialKind | None = None
+
+
+def oauth_feature(kernel: Kernel, settings: OAuthSettings, accounts: Accounts) -> OAuth:
     """Return the feature, which is off without the MCP endpoint."""
     if not settings.mcp:
-        return Parts(absent=dict.fromkeys([OAuthOperations, ConnectionOperations], OFF))
-    server = _authorization_server(kernel, settings, accounts)
+        return OAuth(Parts(absent=dict.fromkeys([OAuthOperations, ConnectionOperations], OFF)))
+    access_tokens = _access_tokens(kernel, accounts)
+    server = _authorization_server(kernel, settings, access_tokens)
 
     def add_pages(site: "PageRegistry") -> None:
         from octavo.features.oauth.pages import add_connection_pages
 
         add_connection_pages(site)
 
-    return Parts(
+    parts = Parts(
         operations=[
             OAuthOperations(server, public_url=settings.public_url),
             ConnectionOperations(server, kernel.store),
         ],
         pages=add_pages,
     )
+    return OAuth(parts, access_tokens)
+
+
+def _access_tokens(kernel: Kernel, accounts: Accounts) -> CredentialKind:
+    from octavo.features.oauth.access_tokens import add_access_tokens
+
+    return add_access_tokens(accounts.credentials, kernel.store)
 
 
 def _authorization_server(
-    kernel: Kernel, settings: OAuthSettings, accounts: Accounts
+    kernel: Kernel, settings: OAuthSettings, access_tokens: CredentialKind
 ) -> "AuthorizationServer":
     from octavo.features.oauth.authorization import (
         Authorization,
@@ -81,7 +103,6 @@ def _authorization_server(
     from octavo.features.oauth.clients import ClientDocuments, Clients
 
     store, audit = kernel.store, kernel.audit
-    credentials = accounts.credentials
     issuer = Issuer(settings.public_url, write=settings.mcp_write)
     fetching = LazyValue(_fetching)
 
@@ -92,7 +113,7 @@ def _authorization_server(
     clients = Clients(
         store,
         documents,
-        credentials,
+        access_tokens,
         audit=audit,
         now=now,
         new_id=new_id,

@@ -1,13 +1,17 @@
 """Recording activity outside of the requests."""
 
 import logging
+from collections.abc import Mapping
+from uuid import UUID
 
 import pytest
 import trio
 from trio.testing import MockClock
 
 from octavo.features.accounts.credentials import Activity
-from octavo.model.access.account import KeyId, SessionId
+from octavo.features.accounts.sql.api_keys import record_use
+from octavo.features.accounts.sql.sessions import record_activity
+from octavo.store.transaction import Script
 from tests.fakes.identity_fixture import START, IdentityFixture
 
 LATER = int(START + 120) * 1000
@@ -24,7 +28,7 @@ async def test_activity_noted_is_written_down_without_being_waited_for(
     made = await identity.account()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(identity.activity.run)
-        identity.activity.session_active(made.session.session_id, LATER)
+        identity.activity.note(record_activity, made.session.session_id, LATER)
         await trio.sleep(1)
         assert await active_at(identity) == LATER
         nursery.cancel_scope.cancel(reason="the test is over")
@@ -38,8 +42,8 @@ async def test_activity_of_an_interval_is_one_write(
     async with trio.open_nursery() as nursery:
         nursery.start_soon(identity.activity.run)
         for number in range(50):
-            identity.activity.session_active(SessionId(str(number)), LATER)
-            identity.activity.key_used(KeyId(str(number)), LATER)
+            identity.activity.note(record_activity, str(UUID(int=number)), LATER)
+            identity.activity.note(record_use, str(UUID(int=number)), LATER)
             await trio.sleep(0.1)
         nursery.cancel_scope.cancel(reason="the test is over")
     assert identity.store.writes - writes == 1
@@ -47,9 +51,9 @@ async def test_activity_of_an_interval_is_one_write(
 
 async def test_activity_written_late_moves_no_time_back(identity: IdentityFixture) -> None:
     made = await identity.account()
-    identity.activity.session_active(made.session.session_id, LATER)
+    identity.activity.note(record_activity, made.session.session_id, LATER)
     await identity.activity.flush()
-    identity.activity.session_active(made.session.session_id, LATER - 60_000)
+    identity.activity.note(record_activity, made.session.session_id, LATER - 60_000)
     await identity.activity.flush()
     assert await active_at(identity) == LATER
 
@@ -68,7 +72,7 @@ async def test_activity_that_cannot_be_stored_is_logged(
     async with trio.open_nursery() as nursery:
         nursery.start_soon(activity.run)
         for _ in range(3):
-            activity.session_active(SessionId("s"), LATER)
+            activity.note(record_activity, "s", LATER)
             await trio.sleep(5)
         nursery.cancel_scope.cancel(reason="the test is over")
     assert [record.levelno for record in caplog.records] == [logging.WARNING] * 3
@@ -76,7 +80,17 @@ async def test_activity_that_cannot_be_stored_is_logged(
 
 async def test_activity_noted_between_two_writes_is_bounded(identity: IdentityFixture) -> None:
     activity = Activity(identity.store, maximum=3)
+    written: list[list[str]] = []
+
+    def record(times: Mapping[str, int]) -> Script[None]:
+        written.append(list(times))
+        return record_activity({})
+
+    def record_others(times: Mapping[str, int]) -> Script[None]:
+        return record(times)
+
     for number in range(100):
-        activity.session_active(SessionId(str(number)), LATER)
-        activity.key_used(KeyId(str(number)), LATER)
-    assert (len(activity._sessions), len(activity._keys)) == (3, 3)
+        activity.note(record, str(number), LATER)
+        activity.note(record_others, str(number), LATER)
+    await activity.flush()
+    assert written == [["0", "1", "2"]] * 2

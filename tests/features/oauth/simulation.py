@@ -11,7 +11,7 @@ from octavo.features.oauth.rules.authorization_request import Grant
 from octavo.features.oauth.sql import oauth_clients, oauth_grants
 from octavo.features.oauth.sql.oauth_grants import NewToken
 from octavo.model.access.account import ClientId, GrantId
-from octavo.model.access.token import digest_of
+from octavo.model.access.token import digest_of, is_access_token
 from octavo.store import Script, Transaction
 from tests.simulation.identity_service import simulate_identity
 from tests.simulation.simulation import Broken, Simulation
@@ -61,8 +61,9 @@ def remember_revoked_tokens(patch: pytest.MonkeyPatch) -> None:
     """The cache of access tokens keeps those of grants that end."""
 
     def forget(self: Credentials, account_id: AccountId) -> None:
-        self._sessions.forget(account_id)
-        self._keys.forget(account_id)
+        for kind in self._kinds:
+            if kind._is_one is not is_access_token:
+                kind.cache.forget(account_id)
 
     patch.setattr(Credentials, "forget", forget)
 

@@ -33,7 +33,7 @@ async def refused(task: Awaitable[object], code: str = "invalid_grant") -> None:
 
 
 async def is_valid(rig: OAuthRig, tokens: IssuedTokens) -> bool:
-    found = await rig.identity.credentials.of_access_token(tokens.access.encode())
+    found = await rig.access_tokens.caller(tokens.access.encode())
     return found is not None
 
 
@@ -43,7 +43,7 @@ async def test_access_token_authenticates_within_the_limits_of_its_grant(rig: OA
     chosen = frozenset({WorkspaceId("01900000-0000-7000-8000-0000000000aa")})
     limits = AccessLimits(frozenset[Scope]({READ}), chosen)
     tokens = await rig.exchange(client_id, await rig.code(account_id, client_id, limits))
-    caller = await rig.identity.credentials.of_access_token(tokens.access.encode())
+    caller = await rig.access_tokens.caller(tokens.access.encode())
     assert caller is not None
     assert (caller.account_id, caller.limits) == (account_id, limits)
     programs = await rig.identity.store.read(programs_of([caller.program or ProgramNumber(0)]))
@@ -193,7 +193,7 @@ async def test_less_may_be_asked_for_and_never_more(rig: OAuthRig) -> None:
     client_id, tokens = await rig.connected(account_id)
     less = await rig.renew(client_id, tokens.refresh, "notes:read")
     assert less.scopes == {READ}
-    caller = await rig.identity.credentials.of_access_token(less.access.encode())
+    caller = await rig.access_tokens.caller(less.access.encode())
     assert caller is not None
     assert caller.limits == AccessLimits(frozenset[Scope]({READ}))
     assert (await rig.renew(client_id, less.refresh)).scopes == ALL
@@ -370,7 +370,7 @@ async def test_scope_that_is_offered_no_more_is_left_out_of_new_tokens(rig: OAut
     reading = OAuthRig(rig.identity, write=False)
     await refused(reading.renew(client_id, tokens.refresh, "notes:write"), "invalid_scope")
     renewed = await reading.renew(client_id, tokens.refresh)
-    caller = await rig.identity.credentials.of_access_token(renewed.access.encode())
+    caller = await rig.access_tokens.caller(renewed.access.encode())
     assert caller is not None
     assert caller.scopes == renewed.scopes
     assert renewed.scopes == {READ}

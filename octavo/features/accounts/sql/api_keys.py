@@ -122,6 +122,19 @@ def revoke_all(account_id: AccountId) -> Script[int]:
     return revoke_keys
 
 
+def record_use(times: Mapping[str, int]) -> Script[None]:
+    """Record when keys were last used, in milliseconds; ignore times before recorded ones."""
+
+    async def update_times(transaction: Transaction) -> None:
+        await transaction.execute_many(
+            "UPDATE api_keys SET used_at = $2"
+            " WHERE id = $1::uuid AND (used_at IS NULL OR used_at < $2)",
+            sorted(times.items()),
+        )
+
+    return update_times
+
+
 def _key(row: Row) -> ApiKey:
     values = (*row[:_LIMITS], _limits(*row[_LIMITS:_COUNT]))
     return ApiKey(*values)

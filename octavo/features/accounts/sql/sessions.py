@@ -9,7 +9,7 @@ from octavo_rules.identity import AccountId
 
 from octavo.features.accounts.rules.refusal import InvalidCredentials
 from octavo.features.accounts.rules.session import Session
-from octavo.model.access.account import Account, KeyId, SessionId
+from octavo.model.access.account import Account, SessionId
 from octavo.store.identifiers import LAST
 from octavo.store.queries import accounts as account_rows
 from octavo.store.queries.expiry import delete_ended
@@ -176,18 +176,13 @@ def end_all(account_id: AccountId, *, but: SessionId | None = None) -> Script[in
     return end_sessions
 
 
-def record_activity(sessions: Mapping[SessionId, int], keys: Mapping[KeyId, int]) -> Script[None]:
-    """Record times of use, in milliseconds; ignore those before recorded ones."""
+def record_activity(times: Mapping[str, int]) -> Script[None]:
+    """Record when sessions were active, in milliseconds; ignore times before recorded ones."""
 
     async def update_times(transaction: Transaction) -> None:
         await transaction.execute_many(
-            "UPDATE sessions SET active_at = $2 WHERE id = $1::uuid AND active_at < $3",
-            [(session_id, at, at) for session_id, at in sessions.items()],
-        )
-        await transaction.execute_many(
-            "UPDATE api_keys SET used_at = $2"
-            " WHERE id = $1::uuid AND (used_at IS NULL OR used_at < $3)",
-            [(key_id, at, at) for key_id, at in keys.items()],
+            "UPDATE sessions SET active_at = $2 WHERE id = $1::uuid AND active_at < $2",
+            sorted(times.items()),
         )
 
     return update_times

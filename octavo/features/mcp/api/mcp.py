@@ -15,7 +15,7 @@ from octavo_rules.identity import READ, WRITE
 from pydantic import ConfigDict, RootModel
 
 from octavo.access.caller import Caller
-from octavo.features.accounts.credentials import Credentials
+from octavo.features.accounts.credentials import CredentialKind
 from octavo.features.usage.api import METERED
 from octavo.http import contract
 from octavo.http.callers import caller_of, refuse_other_origin
@@ -32,13 +32,13 @@ class AccessTokens:
     not learn of them later. The person decides what to grant.
 
     Args:
-        credentials: looks up access tokens.
+        kind: looks up access tokens.
         public_url: the address of the installation.
         writes: whether programs may be allowed to write.
     """
 
-    def __init__(self, credentials: Credentials, *, public_url: str, writes: bool) -> None:
-        self._credentials = credentials
+    def __init__(self, kind: CredentialKind, *, public_url: str, writes: bool) -> None:
+        self._kind = kind
         self._public_url = public_url
         self._scope = f"{READ} {WRITE}" if writes else READ
 
@@ -51,7 +51,7 @@ class AccessTokens:
         header = call.header(b"authorization")
         if header is None or header[:7].lower() != _BEARER:
             raise token_missing(self._public_url, self._scope)
-        caller = await self._credentials.of_access_token(header[7:])
+        caller = await self._kind.caller(header[7:])
         if caller is None:
             raise token_refused(self._public_url, self._scope)
         return caller

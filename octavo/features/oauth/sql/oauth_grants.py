@@ -304,14 +304,14 @@ def revoke_access(digest: bytes) -> Script[None]:
     return delete_token
 
 
-def record_use(grants: Mapping[GrantId, int]) -> Script[None]:
+def record_use(times: Mapping[str, int]) -> Script[None]:
     """Record when grants were last used, in milliseconds of Unix time."""
 
     async def update_grants(transaction: Transaction) -> None:
         await transaction.execute_many(
             "UPDATE oauth_grants SET used_at = $2 WHERE id = $1::uuid"
             " AND (used_at IS NULL OR used_at < $2)",
-            sorted(grants.items()),
+            sorted(times.items()),
         )
 
     return update_grants

@@ -3,6 +3,7 @@
 import pytest
 
 from octavo.features.mcp.api.mcp import AccessTokens
+from octavo.features.oauth.access_tokens import add_access_tokens
 from octavo.http.contract.application import Application
 from octavo.http.contract.call import Call
 from octavo.http.contract.operation import Security, operation
@@ -29,7 +30,8 @@ class McpOperation:
 
 
 async def get(identity: IdentityFixture, token: str | None, *, writes: bool = False) -> Response:
-    tokens = AccessTokens(identity.credentials, public_url=URL, writes=writes)
+    kind = add_access_tokens(identity.credentials, identity.store)
+    tokens = AccessTokens(kind, public_url=URL, writes=writes)
     application = Application(
         [McpOperation()],
         new_id=lambda: "an-id",
