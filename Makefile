@@ -53,7 +53,8 @@ storm: dev ## run the storms of the core under 50,000 schedules each
 
 simulate: dev ## run the whole service under 50,000 schedules, the other simulations under 5,000
 	@OCTAVO_SIMULATION_SCHEDULES=50000 OCTAVO_SIMULATION_SEEDS=5000 \
-		$(BIN)/pytest -q -n 2 --dist worksteal tests/simulation $(ARGS)
+		$(BIN)/pytest -q -n 2 --dist worksteal tests/simulation \
+		$(wildcard tests/features/*/simulation) $(ARGS)
 
 fuzz: dev yjs ## check a million mutated requests and documents, 400,000 images, 300,000 archives, random values
 	@ANTECHAMBER_FUZZ_CASES=1000000 OCTAVO_FUZZ_UPDATES=1000000 OCTAVO_FUZZ_IMAGES=400000 \

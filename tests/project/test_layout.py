@@ -33,6 +33,8 @@ FOLDERS_OF_THEIR_OWN = {
 def test_folders_of_the_tests_are_those_of_the_package() -> None:
     folders = {path.parent.relative_to("tests") for path in modules("tests")}
     expected = {path.parent.relative_to("octavo") for path in modules("octavo")}
+    # A feature is simulated in its own folder.
+    expected |= {Path("features", feature.name, "simulation") for feature in FEATURES}
     extra = {f for f in folders - expected if f.parts[0] not in FOLDERS_OF_THEIR_OWN}
     assert extra == set()
 

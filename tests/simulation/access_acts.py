@@ -22,9 +22,9 @@ from octavo.model.workspace import ROLES
 from octavo.store import Transaction
 from octavo.store.queries import workspaces
 from tests.fakes.identity_fixture import START
+from tests.features.accounts.simulation.process import Sources
 from tests.simulation.access_process import AccessProcess
 from tests.simulation.asking import Asking, NothingDone, Unsettled
-from tests.simulation.identity_process import Sources
 
 GARDEN, CELLAR, ATTIC = WORKSPACES = tuple(
     WorkspaceId(f"01900000-0000-7000-8f00-{n:012x}") for n in (1, 2, 3)

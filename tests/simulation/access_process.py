@@ -36,11 +36,11 @@ from octavo.store.queries.workspaces import WorkspaceAccess
 from octavo.ws.notice_stream import SUBPROTOCOL, NoticeStream, changed_frame
 from tests.fakes.identity_fixture import CHEAP, IdentityFixture, hash_inline
 from tests.fakes.inline_documents import inline_documents
+from tests.features.accounts.simulation.process import Sources
 from tests.simulation.access_device import DeviceSocket, Stream
 from tests.simulation.bare_process import AT_ONCE, BareProcess
 from tests.simulation.channel import Channel, ListeningStore
 from tests.simulation.disk import Disk
-from tests.simulation.identity_process import Sources
 from tests.simulation.weather import FaultSchedule
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from greenroom.testing import current_schedule, note_fault, scenario_random
 
 from octavo.store.postgres import listening
 from octavo.store.sqlite.transaction import SqliteTransaction
+from tests.features.accounts.simulation.process import Sources
 from tests.simulation.access_acts import (
     ACTS,
     LAST_ACTS,
@@ -36,7 +37,6 @@ from tests.simulation.access_verdict import CHECK_SECONDS, FAST, AccessRun, judg
 from tests.simulation.asking import Asking
 from tests.simulation.channel import Channel
 from tests.simulation.disk import Rooms
-from tests.simulation.identity_process import Sources
 from tests.simulation.places import Places, pause
 from tests.simulation.verdict import Violated
 from tests.simulation.weather import FaultSchedule

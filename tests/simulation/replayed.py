@@ -14,12 +14,12 @@ from functools import partial
 from greenroom.testing import Schedule, run_deterministic
 
 from tests.fakes import readable_ids
-from tests.simulation.identity_service import simulate_identity
-from tests.simulation.import_service import simulate_imports
-from tests.simulation.publishing_service import simulate_publishing
-from tests.simulation.restoration_service import simulate_restorations
+from tests.features.accounts.simulation.service import simulate_identity
+from tests.features.archives.simulation.service import simulate_imports
+from tests.features.history.simulation.service import simulate_restorations
+from tests.features.publishing.simulation.service import simulate_publishing
+from tests.features.usage.simulation.service import simulate_usage
 from tests.simulation.service import simulate
-from tests.simulation.usage_service import simulate_usage
 
 SIMULATIONS: Mapping[str, tuple[Callable[[], Awaitable[None]], bool]] = {
     "notes": (partial(simulate, together=False, images=False), True),

@@ -1,7 +1,7 @@
 """What a simulation is, and the services that are broken on purpose to show that it finds faults.
 
-A feature has its own in ``tests/features/NAME/simulation.py``, as ``BROKEN``: `variants` finds them
-by the list of the features.
+A feature has its own in ``tests/features/NAME/simulation``: its scenario, and ``BROKEN`` in
+``broken.py``, which `variants` finds by the list of the features.
 """
 
 from collections.abc import Awaitable, Callable, Mapping

@@ -8,26 +8,26 @@ import pytest
 from greenroom.testing import ScheduleFailure
 from greenroom.testing.plugin import Explore
 
-from tests.features.accounts.simulation import use_invitations_again
-from tests.features.archives.simulation import forget_what_was_committed
-from tests.features.history.simulation import overwrite_what_others_write
-from tests.features.images.simulation import forget_before_the_deletion
-from tests.features.publishing.simulation import count_openings_later
-from tests.features.usage.simulation import add_again
+from tests.features.accounts.simulation.broken import use_invitations_again
+from tests.features.accounts.simulation.service import simulate_identity
+from tests.features.archives.simulation.broken import forget_what_was_committed
+from tests.features.archives.simulation.service import simulate_imports
+from tests.features.history.simulation.broken import overwrite_what_others_write
+from tests.features.history.simulation.service import simulate_restorations
+from tests.features.images.simulation.broken import forget_before_the_deletion
+from tests.features.publishing.simulation.broken import count_openings_later
+from tests.features.publishing.simulation.service import simulate_publishing
+from tests.features.usage.simulation.broken import add_again
+from tests.features.usage.simulation.service import simulate_usage
 from tests.simulation.access_broken import check_no_access_after_a_gap
 from tests.simulation.access_service import simulate_access
 from tests.simulation.broken import forget_announcements, refuse_without_receipts
 from tests.simulation.broken_coincidences import lose_messages_at_passivation
 from tests.simulation.housekeeping_broken import forget_receipts_early
 from tests.simulation.housekeeping_service import simulate_housekeeping
-from tests.simulation.identity_service import simulate_identity
-from tests.simulation.import_service import simulate_imports
-from tests.simulation.publishing_service import simulate_publishing
-from tests.simulation.restoration_service import simulate_restorations
 from tests.simulation.service import simulate
 from tests.simulation.simulation import Break
 from tests.simulation.test_simulation import CI_SEEDS
-from tests.simulation.usage_service import simulate_usage
 
 Simulation = Callable[[], Awaitable[object]]
 

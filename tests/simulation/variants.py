@@ -78,7 +78,7 @@ def _of_features() -> Iterator[Broken]:
     for feature in FEATURES:
         name = f"tests.features.{feature.name}.simulation"
         if find_spec(name) is not None:
-            yield import_module(name).BROKEN
+            yield import_module(f"{name}.broken").BROKEN
 
 
 VARIANTS = {
