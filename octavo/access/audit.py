@@ -65,14 +65,14 @@ class Audit:
         *,
         actor: Actor | None,
         subject: str | None = None,
-        client: str | None = None,
+        remote_address: str | None = None,
         outcome: AuditOutcome = "done",
         detail: Detail | None = None,
     ) -> AuditEntry:
         """Return a new entry of the present time, which is not recorded yet.
 
-        ``client`` is the address of the client, of which the network is recorded. Raises ValueError
-        for a detail that may not be recorded (`AuditEntry`).
+        ``remote_address`` is the address of the client, of which the network is recorded. Raises
+        ValueError for a detail that may not be recorded (`AuditEntry`).
         """
         return AuditEntry(
             AuditId(self._new_id()),
@@ -80,14 +80,14 @@ class Audit:
             kind,
             actor,
             subject,
-            self.network(client),
+            self.network(remote_address),
             outcome,
             detail or {},
         )
 
-    def network(self, client: str | None) -> str | None:
+    def network(self, remote_address: str | None) -> str | None:
         """Return the network of a client address; None without one."""
-        return self._network(client) or None
+        return self._network(remote_address) or None
 
     async def write(
         self,
@@ -182,14 +182,14 @@ class RefusedAttempts:
         operation: str | None,
         *,
         subject: AccountId | None = None,
-        client: str | None = None,
+        remote_address: str | None = None,
     ) -> None:
         """Count a refusal with the problem ``code``.
 
-        ``subject`` is the account that the attempt was for, or that made it; ``client`` the address
-        of the client, of which the network is recorded.
+        ``subject`` is the account that the attempt was for, or that made it; ``remote_address`` the
+        address of the client, of which the network is recorded.
         """
-        refusal = _Refusal(code, operation, subject, self._trail.network(client))
+        refusal = _Refusal(code, operation, subject, self._trail.network(remote_address))
         if refusal not in self._counts and len(self._counts) >= self._maximum:
             refusal = _Refusal(code)
         self._counts[refusal] += 1
@@ -225,7 +225,7 @@ class RefusedAttempts:
             "attempt_refused",
             actor=None,
             subject=refusal.subject,
-            client=refusal.client,
+            remote_address=refusal.client,
             outcome="refused",
             detail=detail,
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import trio
 from antechamber.websocket import Frame
 from greenroom import Supervisor, WorkerContext, WorkerSpec
-from octavo_rules.documents.document import client_of
+from octavo_rules.documents.document import yjs_client_id_of
 from octavo_rules.identity import AccountId, Cursor, WorkspaceId
 from octavo_rules.problems import AccountLocked, KeyRefused, RateLimited
 
@@ -105,7 +105,7 @@ def build_service(
     retention = retention_job(store, now, settings)
     # The client id of this process's edits must be unique: neither another process nor an earlier
     # run may have used it, also when the installation was restored from a backup.
-    cache = DocumentCache(lambda: client_of(new_id()))
+    cache = DocumentCache(lambda: yjs_client_id_of(new_id()))
     kernel = Kernel(
         settings=settings,
         store=store,
@@ -264,7 +264,7 @@ def counting_refusals(
                 record.failure,
                 record.operation,
                 subject=account_of(principal),
-                client=record.client,
+                remote_address=record.remote_address,
             )
         log_request(record)
 

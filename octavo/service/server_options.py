@@ -43,7 +43,7 @@ def server_options(
                 operation=None,
                 status=rejected.status,
                 duration=0.0,
-                client=rejected.client,
+                remote_address=rejected.client,
                 request_bytes=0,
                 response_bytes=rejected.size,
                 principal=None,

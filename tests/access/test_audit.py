@@ -53,14 +53,19 @@ async def test_use_cases_record_their_changes_with_their_actor_and_client(
     first = made.session.session_id
     other = await identity.signing_in.sign_in(ANN, PASSWORD, "Firefox", CLIENT)
     second = await identity.signing_in.sign_in(ANN, PASSWORD, "Firefox", "2001:db8::1:2")
-    key, _ = await identity.own_keys.create(ann, "my laptop", None, client=CLIENT)
-    await identity.own_keys.revoke(ann, key.key_id, client=CLIENT)
-    await identity.own_sessions.end(ann, second.session.session_id, client=CLIENT)
+    key, _ = await identity.own_keys.create(ann, "my laptop", None, remote_address=CLIENT)
+    await identity.own_keys.revoke(ann, key.key_id, remote_address=CLIENT)
+    await identity.own_sessions.end(ann, second.session.session_id, remote_address=CLIENT)
     await identity.own_password.change(
-        ann, PASSWORD, "another good password", session=first, end_others=False, client=CLIENT
+        ann,
+        PASSWORD,
+        "another good password",
+        session=first,
+        end_others=False,
+        remote_address=CLIENT,
     )
-    await identity.own_sessions.end_others(ann, other.session.session_id, client=CLIENT)
-    await identity.signing_in.sign_out(other.token.encode(), client=CLIENT)
+    await identity.own_sessions.end_others(ann, other.session.session_id, remote_address=CLIENT)
+    await identity.signing_in.sign_out(other.token.encode(), remote_address=CLIENT)
     await identity.administration.decide(
         ann,
         DecisionsChange(
@@ -69,9 +74,9 @@ async def test_use_cases_record_their_changes_with_their_actor_and_client(
             controls=ControlsChange(1, locked=True, lock_reason="unpaid"),
         ),
         actor="operator",
-        client=CLIENT,
+        remote_address=CLIENT,
     )
-    await identity.removal.remove_by_operator(ann, client=CLIENT)
+    await identity.removal.remove_by_operator(ann, remote_address=CLIENT)
     entries = await stored(identity)
     assert identity.audited == entries
     invitation = entries[0].subject
@@ -113,16 +118,16 @@ REFUSED: dict[str, tuple[type[Exception], Refused]] = {
     ),
     "session": (
         NoSuchSession,
-        lambda identity, ann: identity.own_sessions.end(ann, SessionId(ann), client=CLIENT),
+        lambda identity, ann: identity.own_sessions.end(ann, SessionId(ann), remote_address=CLIENT),
     ),
     "key": (
         NoSuchKey,
-        lambda identity, ann: identity.own_keys.revoke(ann, ann, client=CLIENT),  # type: ignore[arg-type]
+        lambda identity, ann: identity.own_keys.revoke(ann, ann, remote_address=CLIENT),  # type: ignore[arg-type]
     ),
     "last administrator": (
         LastAdministrator,
         lambda identity, ann: identity.administration.decide(
-            ann, DecisionsChange(role="member"), actor="operator", client=CLIENT
+            ann, DecisionsChange(role="member"), actor="operator", remote_address=CLIENT
         ),
     ),
 }
@@ -146,7 +151,7 @@ async def test_an_entry_whose_write_failed_is_not_logged(identity: IdentityFixtu
     before = list(identity.audited)
     identity.store.away = True
     with pytest.raises(StoreUnavailable):
-        await identity.own_keys.create(made.account.account_id, "a", None, client=None)
+        await identity.own_keys.create(made.account.account_id, "a", None, remote_address=None)
     identity.store.away = False
     assert await stored(identity) == before == identity.audited
 
@@ -198,7 +203,9 @@ async def test_a_flood_of_refusals_is_a_limited_number_of_entries(
     refused = RefusedAttempts(identity.audit, maximum=20)
     for number in range(10_000):
         code = "rate_limited" if number % 2 else "key_refused"
-        refused.note(code, "signInWithPassword", client=f"10.0.{number >> 8}.{number & 255}")
+        refused.note(
+            code, "signInWithPassword", remote_address=f"10.0.{number >> 8}.{number & 255}"
+        )
     await refused.flush()
     entries = await stored(identity)
     assert len(entries) == 22
@@ -230,7 +237,7 @@ async def test_refusals_of_a_removed_account_are_recorded_without_their_client(
     made = await identity.account()
     with pytest.raises(InvalidCredentials):
         await identity.signing_in.sign_in(ANN, "a guess", "", CLIENT)
-    await identity.remove_own(made.account.account_id, PASSWORD, client=CLIENT)
+    await identity.remove_own(made.account.account_id, PASSWORD, remote_address=CLIENT)
     await identity.audit.refused.flush()
     removed, refused = (await stored(identity))[-2:]
     assert (removed.kind, removed.client) == ("account_removed", None)
@@ -280,7 +287,7 @@ async def test_a_reset_password_and_the_command_for_it_are_recorded(
 ) -> None:
     made = await identity.account()
     token = await identity.reset_token()
-    await identity.password_reset.perform(token, "another good password", client=CLIENT)
+    await identity.password_reset.perform(token, "another good password", remote_address=CLIENT)
     recovered, changed = (await stored(identity))[-2:]
     ann = made.account.account_id
     assert (recovered.kind, recovered.actor, recovered.subject) == ("command", "system", ann)
@@ -293,8 +300,8 @@ async def test_a_changed_installation_and_accepted_documents_are_recorded(
     identity: IdentityFixture,
 ) -> None:
     root = (await identity.account(role="administrator")).account.account_id
-    await identity.installation.change("invitation", actor=root, client=CLIENT)
-    await identity.own_consent.accept(root, Versions(), client=CLIENT)
+    await identity.installation.change("invitation", actor=root, remote_address=CLIENT)
+    await identity.own_consent.accept(root, Versions(), remote_address=CLIENT)
     changed, accepted = (await stored(identity))[-2:]
     assert (changed.kind, changed.actor) == ("installation_changed", root)
     assert changed.detail == {"registrationPolicy": "invitation"}

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from octavo_rules.documents.document import NOTHING, StoredDocument, client_of, initial
+from octavo_rules.documents.document import NOTHING, StoredDocument, initial, yjs_client_id_of
 from octavo_rules.documents.edits import Edit, edits_between
 from octavo_rules.identity import ContentId, Epoch
 from octavo_rules.problems import DocumentMalformed
@@ -20,7 +20,7 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
 
 @given(text=TEXTS)
 def test_initial_document_equals_the_one_of_the_library(text: str) -> None:
-    doc: Doc[Text] = Doc(client_id=client_of("content"))
+    doc: Doc[Text] = Doc(client_id=yjs_client_id_of("content"))
     written = doc.get("text", type=Text)
     if text:
         written += text
@@ -46,7 +46,7 @@ def test_document_follows_every_text_and_is_the_same_when_loaded(texts: list[str
 def test_clients_of_identifiers_differ_and_are_held_by_javascript(
     identifiers: tuple[str, str],
 ) -> None:
-    one, two = map(client_of, identifiers)
+    one, two = map(yjs_client_id_of, identifiers)
     assert one != two
     assert max(one, two) < 1 << 53
 

@@ -90,9 +90,9 @@ class Turnstile:
         self.passed: set[tuple[str, str | None]] = set()
 
     async def admit(self, rate_class: str, call: Call) -> None:
-        if (rate_class, call.client) in self.passed:
+        if (rate_class, call.remote_address) in self.passed:
             raise RateLimited(retry_after=7)
-        self.passed.add((rate_class, call.client))
+        self.passed.add((rate_class, call.remote_address))
 
 
 @dataclass

@@ -254,10 +254,12 @@ class IdentityFixture:
             accepted=self.legal.versions if self.legal.due_from(None) else None,
         )
 
-    async def remove_own(self, account_id: AccountId, password: str, *, client: str | None) -> None:
+    async def remove_own(
+        self, account_id: AccountId, password: str, *, remote_address: str | None
+    ) -> None:
         """Remove an account as the operation does."""
         proof = await self.own_password.prove(
-            account_id, password, "removeOwnAccount", client=client
+            account_id, password, "removeOwnAccount", remote_address=remote_address
         )
         await self.removal.remove_own(account_id, proof.encoded)
 

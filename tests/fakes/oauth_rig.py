@@ -90,7 +90,7 @@ class OAuthRig:
         client_id: ClientId,
         limits: AccessLimits | None = None,
         days: int | None = 90,
-        client: str | None = None,
+        remote_address: str | None = None,
     ) -> str:
         """Allow a program access; return its code."""
         parameters = {
@@ -102,12 +102,12 @@ class OAuthRig:
             "scope": "notes:read notes:write",
         }
         address = await self.authorization.allow(
-            account_id, parameters, limits or AccessLimits(ALL), days, client=client
+            account_id, parameters, limits or AccessLimits(ALL), days, remote_address=remote_address
         )
         return parse_qs(urlsplit(address).query)["code"][0]
 
     async def exchange(
-        self, client_id: ClientId, code: str, client: str | None = None
+        self, client_id: ClientId, code: str, remote_address: str | None = None
     ) -> IssuedTokens:
         """Exchange a code as the program does."""
         return await self.tokens.exchange(
@@ -116,7 +116,7 @@ class OAuthRig:
             verifier=VERIFIER,
             redirect_uri=CALLBACK,
             resource=f"{URL}/mcp",
-            client=client,
+            remote_address=remote_address,
         )
 
     async def renew(
@@ -124,10 +124,12 @@ class OAuthRig:
         client_id: ClientId,
         token: str,
         scope: str | None = None,
-        client: str | None = None,
+        remote_address: str | None = None,
     ) -> IssuedTokens:
         """Renew tokens as the program does."""
-        return await self.tokens.renew(client_id, token, scope=scope, resource=None, client=client)
+        return await self.tokens.renew(
+            client_id, token, scope=scope, resource=None, remote_address=remote_address
+        )
 
     async def connected(self, account_id: AccountId) -> tuple[ClientId, IssuedTokens]:
         """Register a program and give it access."""

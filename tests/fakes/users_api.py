@@ -209,7 +209,7 @@ class UsersApi:
     ) -> tuple[bytes, bytes]:
         """A new key of the account, as it is shown."""
         _, secret = await self.identity.own_keys.create(
-            made.account.account_id, name, None, limits, client=None
+            made.account.account_id, name, None, limits, remote_address=None
         )
         return bearer(secret)
 

@@ -258,7 +258,7 @@ async def create_key(crowd: Crowd, person: Somebody, random: Random) -> None:
 
     async def act(process: AccessProcess) -> None:
         key, secret = await process.identity.own_keys.create(
-            person.account_id, "script", expires_at, client=None
+            person.account_id, "script", expires_at, remote_address=None
         )
         until = NEVER if expires_at is None else expires_at / 1000 - START
         person.held.append(Held("key", key.key_id, secret, until))
@@ -277,10 +277,10 @@ async def revoke(crowd: Crowd, person: Somebody, random: Random) -> None:
         identity = process.identity
         if which.kind == "key":
             key_id = KeyId(which.credential_id)
-            await identity.own_keys.revoke(person.account_id, key_id, client=None)
+            await identity.own_keys.revoke(person.account_id, key_id, remote_address=None)
         else:
             session_id = SessionId(which.credential_id)
-            await identity.own_sessions.end(person.account_id, session_id, client=None)
+            await identity.own_sessions.end(person.account_id, session_id, remote_address=None)
 
     workspace_id = random.choice(WORKSPACES)
     async with trio.open_nursery() as nursery:
@@ -298,7 +298,7 @@ async def end_others(crowd: Crowd, person: Somebody, random: Random) -> None:
 
     async def act(process: AccessProcess) -> None:
         await process.identity.own_sessions.end_others(
-            person.account_id, random.choice(kept) if kept else None, client=None
+            person.account_id, random.choice(kept) if kept else None, remote_address=None
         )
 
     await crowd.attempt(random, "end others", act, person.account_id)
@@ -314,7 +314,9 @@ async def change_role(crowd: Crowd, person: Somebody, random: Random) -> None:
     )
 
     async def act(process: AccessProcess) -> None:
-        await process.members.change(workspace_id, actor, other.account_id, role, client=None)
+        await process.members.change(
+            workspace_id, actor, other.account_id, role, remote_address=None
+        )
 
     await look_as(crowd, other, workspace_id, random)
     await crowd.attempt(random, "change role", act, workspace_id, other.account_id)
@@ -328,7 +330,7 @@ async def leave(crowd: Crowd, person: Somebody, random: Random) -> None:
     actor = random.choice([person.account_id, *[OWNERS[workspace_id]] * 3])
 
     async def act(process: AccessProcess) -> None:
-        await process.members.remove(workspace_id, actor, other.account_id, client=None)
+        await process.members.remove(workspace_id, actor, other.account_id, remote_address=None)
 
     await look_as(crowd, other, workspace_id, random)
     await crowd.attempt(random, "leave", act, workspace_id, other.account_id)
@@ -343,9 +345,9 @@ async def join(crowd: Crowd, person: Somebody, random: Random) -> None:
 
     async def act(process: AccessProcess) -> None:
         _, token = await process.invitations.create(
-            actor, client=None, workspace_id=workspace_id, workspace_role=role
+            actor, remote_address=None, workspace_id=workspace_id, workspace_role=role
         )
-        await process.invitations.accept(other.account_id, token, client=None)
+        await process.invitations.accept(other.account_id, token, remote_address=None)
 
     await crowd.attempt(random, "join", act, workspace_id, other.account_id)
 
@@ -363,7 +365,7 @@ async def decide(crowd: Crowd, person: Somebody, random: Random) -> None:
 
     async def act(process: AccessProcess) -> None:
         await process.identity.administration.decide(
-            other.account_id, change, actor="operator", client=None
+            other.account_id, change, actor="operator", remote_address=None
         )
 
     await crowd.attempt(random, f"decide {change.state}", act, other.account_id)
@@ -375,7 +377,10 @@ async def disable(crowd: Crowd, person: Somebody, random: Random) -> None:
 
     async def act(process: AccessProcess) -> None:
         await process.identity.administration.decide(
-            other.account_id, DecisionsChange(state="disabled"), actor="operator", client=None
+            other.account_id,
+            DecisionsChange(state="disabled"),
+            actor="operator",
+            remote_address=None,
         )
 
     await crowd.attempt(random, "disable", act, other.account_id)
@@ -386,7 +391,7 @@ async def remove(crowd: Crowd, person: Somebody, random: Random) -> None:
     other = random.choice([*crowd.people.values()])
 
     async def act(process: AccessProcess) -> None:
-        await process.removal.remove_by_operator(other.account_id, client=None)
+        await process.removal.remove_by_operator(other.account_id, remote_address=None)
 
     await crowd.attempt(random, "remove", act, other.account_id)
 

@@ -14,7 +14,7 @@ from antechamber.asgi import Event as AsgiEvent
 from antechamber.websocket import ConnectionGone, Frame, ServerWebSocket
 from antechamber.websocket.serving import SharedTimer
 from greenroom import WorkerContext, WorkerSpec
-from octavo_rules.documents.document import client_of
+from octavo_rules.documents.document import yjs_client_id_of
 from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.access.workspaces import Access
@@ -104,7 +104,7 @@ class AccessProcess(BareProcess):
                 new_id=sources.new_id,
                 announce=self._hub.announce,
                 shared=channel is not None,
-                documents=inline_documents(client=client_of(sources.new_id())),
+                documents=inline_documents(client=yjs_client_id_of(sources.new_id())),
             )
         )
         self.directory = self._root.add(

@@ -17,7 +17,7 @@ import pytest
 import trio
 from greenroom import NotExecuted, OutcomeUnknown, WorkerContext, WorkerSpec
 from greenroom.testing import current_schedule, note, note_fault, scenario_random
-from octavo_rules.documents.document import client_of
+from octavo_rules.documents.document import yjs_client_id_of
 from octavo_rules.identity import AccountId, WorkspaceId
 from outcome import Outcome
 
@@ -257,7 +257,7 @@ class HouseProcess(BareProcess):
                 new_id=history.new_id,
                 announce=lambda *_: None,
                 shared=history.shared,
-                documents=inline_documents(client=client_of(history.new_id())),
+                documents=inline_documents(client=yjs_client_id_of(history.new_id())),
             )
         )
         self.directory = self._root.add(

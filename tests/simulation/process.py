@@ -8,7 +8,7 @@ from random import Random
 from typing import NamedTuple
 
 from greenroom import QuarantineRule, WorkerContext, WorkerSpec
-from octavo_rules.documents.document import client_of
+from octavo_rules.documents.document import yjs_client_id_of
 from octavo_rules.identity import WorkspaceId
 
 from octavo.actors.notice_hub import NoticeHub
@@ -101,7 +101,7 @@ class Process(BareProcess):
         )
         self.documents = inline_documents(
             limits=options.limits,
-            client=client_of(new_id()),
+            client=yjs_client_id_of(new_id()),
             max_bytes=random.choice([0, 1 << 24]),
             check_text=refuse_poison,
         )

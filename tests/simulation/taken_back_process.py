@@ -8,7 +8,7 @@ from random import Random
 
 from greenroom import QuarantineRule, WorkerContext, WorkerSpec
 from greenroom.testing import note
-from octavo_rules.documents.document import client_of
+from octavo_rules.documents.document import yjs_client_id_of
 from octavo_rules.identity import START, AccountId, Cursor, WorkspaceId
 
 from octavo.actors.notice_hub import NoticeHub
@@ -86,7 +86,7 @@ class ProcessTakenBack(BareProcess):
                 new_id=new_id,
                 announce=hub.announce,
                 shared=True,
-                documents=inline_documents(client=client_of(new_id())),
+                documents=inline_documents(client=yjs_client_id_of(new_id())),
             )
         )
         self.directory = self._root.add(

@@ -157,8 +157,10 @@ def main() -> None:
     if not chosen:
         parser.error(f"no broken service has {' or '.join(given.names)} in its name")
     if given.renew:
-        seeds = SEEDS | {variant.name: renewed(variant) for variant in chosen}
-        SEEDS_FILE.write_text(json.dumps(seeds, indent=2) + "\n")
+        seeds = dict(SEEDS)
+        for variant in chosen:
+            seeds[variant.name] = renewed(variant)
+            SEEDS_FILE.write_text(json.dumps(seeds, indent=2) + "\n")
         return
     for line in table(chosen):
         sys.stdout.write(f"{line}\n")

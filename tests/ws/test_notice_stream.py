@@ -137,7 +137,7 @@ async def test_stream_is_one_of_several_requested_subprotocols(
 async def test_key_opens_the_stream_from_any_origin(installation: Installation) -> None:
     made, _ = await installation.account()
     _, secret = await installation.identity.own_keys.create(
-        made.account.account_id, "a key", None, client=None
+        made.account.account_id, "a key", None, remote_address=None
     )
     async with installation.device(bearer(secret), FROM_ELSEWHERE):
         pass
@@ -149,7 +149,7 @@ async def test_limited_key_is_notified_of_its_workspaces_only(installation: Inst
     ids = [WorkspaceId(await installation.workspace(headers)) for _ in range(2)]
     limits = AccessLimits(parse_scopes([READ]), frozenset(ids[:1]), "tea")
     _, secret = await installation.identity.own_keys.create(
-        account_id, "a key", None, limits, client=None
+        account_id, "a key", None, limits, remote_address=None
     )
     async with installation.device(bearer(secret)) as device:
         assert await device.subscribe(ids[0]) == 0
@@ -366,10 +366,10 @@ async def test_revoked_key_closes_the_stream_immediately(installation: Installat
     made, _ = await installation.account()
     account_id = made.account.account_id
     key, secret = await installation.identity.own_keys.create(
-        account_id, "a key", None, client=None
+        account_id, "a key", None, remote_address=None
     )
     async with installation.device(bearer(secret)) as device:
-        await installation.identity.own_keys.revoke(account_id, key.key_id, client=None)
+        await installation.identity.own_keys.revoke(account_id, key.key_id, remote_address=None)
         assert await device.closed() == 1008
 
 

@@ -90,17 +90,20 @@ class OwnConsent:
     _now: Clock
 
     async def accept(
-        self, account_id: AccountId, versions: model.Versions, *, client: str | None
+        self, account_id: AccountId, versions: model.Versions, *, remote_address: str | None
     ) -> model.Consent:
         """Record that the account accepts ``versions``, which must be those in force; return it.
 
-        ``client`` is the address of the caller. Raises `ConsentDue`, `AccountGone` and
+        ``remote_address`` is the address of the caller. Raises `ConsentDue`, `AccountGone` and
         `StoreUnavailable`. If cancelled, it may have been recorded.
         """
         self._legal.require_current(versions)
         consent = model.Consent(versions, milliseconds(self._now()))
         entry = self._audit.entry(
-            "documents_accepted", actor=account_id, subject=account_id, client=client
+            "documents_accepted",
+            actor=account_id,
+            subject=account_id,
+            remote_address=remote_address,
         )
         script = consents.record(account_id, consent)
         await self._audit.write(script, entry, access_of=account_id)
@@ -130,12 +133,12 @@ class OwnPassword:
     _mail_added: Callable[[], None]
 
     async def prove(
-        self, account_id: AccountId, password: str, operation: str, *, client: str | None
+        self, account_id: AccountId, password: str, operation: str, *, remote_address: str | None
     ) -> StoredPassword:
         """Return the account and its password, which must be ``password``.
 
-        ``operation`` is the id of the operation that requires it, ``client`` the address of the
-        caller; a refusal is recorded with both. Raises `InvalidCredentials`, `AccountGone`,
+        ``operation`` is the id of the operation that requires it, ``remote_address`` the address of
+        the caller; a refusal is recorded with both. Raises `InvalidCredentials`, `AccountGone`,
         `TooManyAttempts` and `StoreUnavailable`.
         """
         stored = await self._store.read(accounts.password_of(account_id))
@@ -145,7 +148,9 @@ class OwnPassword:
         self._attempts.admit_account("password", account_id)
         if not await self._passwords.verify(password, stored.encoded):
             code = InvalidCredentials.code
-            self._audit.refused.note(code, operation, subject=account_id, client=client)
+            self._audit.refused.note(
+                code, operation, subject=account_id, remote_address=remote_address
+            )
             raise InvalidCredentials
         return stored
 
@@ -157,16 +162,18 @@ class OwnPassword:
         *,
         session: model.SessionId,
         end_others: bool,
-        client: str | None,
+        remote_address: str | None,
     ) -> Account:
         """Replace the password ``current`` by ``new``, which must be valid; return the account.
 
         Tokens to reset it end, and the account is notified by mail. With ``end_others``, every
-        session but ``session`` ends. ``client`` is the address of the browser. Raises
+        session but ``session`` ends. ``remote_address`` is the address of the browser. Raises
         `InvalidCredentials` when ``current`` is not the password, `AccountGone`, `TooManyAttempts`
         and `StoreUnavailable`. If cancelled, the password may have changed.
         """
-        stored = await self.prove(account_id, current, "changePassword", client=client)
+        stored = await self.prove(
+            account_id, current, "changePassword", remote_address=remote_address
+        )
         encoded = await self._passwords.hash(new)
         now = milliseconds(self._now())
         replace_it = accounts.replace_password(
@@ -188,7 +195,7 @@ class OwnPassword:
             "password_changed",
             actor=account_id,
             subject=account_id,
-            client=client,
+            remote_address=remote_address,
             detail={"endedOtherSessions": end_others},
         )
         if not await self._audit.write(replace_and_end, entry, access_of=account_id):

@@ -53,25 +53,25 @@ class OwnSessions:
         return await self._store.read(sessions.list_of(account_id, alive, before, limit))
 
     async def end(
-        self, account_id: AccountId, session_id: SessionId, *, client: str | None
+        self, account_id: AccountId, session_id: SessionId, *, remote_address: str | None
     ) -> None:
         """End one session. Raises `NoSuchSession` and `StoreUnavailable`.
 
-        ``client`` is the address of the caller. If cancelled, the session may have ended.
+        ``remote_address`` is the address of the caller. If cancelled, the session may have ended.
         """
         entry = self._audit.entry(
-            "session_ended", actor=account_id, subject=session_id, client=client
+            "session_ended", actor=account_id, subject=session_id, remote_address=remote_address
         )
         script = sessions.end(account_id, session_id)
         if not await self._audit.write(script, entry, access_of=account_id):
             raise NoSuchSession
 
     async def end_others(
-        self, account_id: AccountId, kept: SessionId | None, *, client: str | None
+        self, account_id: AccountId, kept: SessionId | None, *, remote_address: str | None
     ) -> int:
         """End every session but ``kept``; return their number. Raises `StoreUnavailable`.
 
-        ``client`` is the address of the caller. If cancelled, they may have ended.
+        ``remote_address`` is the address of the caller. If cancelled, they may have ended.
         """
 
         def ended_entry(ended: int) -> list[AuditEntry]:
@@ -79,7 +79,7 @@ class OwnSessions:
                 "sessions_ended",
                 actor=account_id,
                 subject=account_id,
-                client=client,
+                remote_address=remote_address,
                 detail={"count": ended},
             )
             return [entry] if ended else []
@@ -119,12 +119,12 @@ class OwnKeys:
         expires_at: int | None,
         limits: AccessLimits | None = None,
         *,
-        client: str | None,
+        remote_address: str | None,
     ) -> tuple[ApiKey, str]:
         """Create a key; return it with its secret, which is not stored.
 
         ``expires_at`` is in milliseconds of Unix time, None for never; ``limits`` are None for full
-        access; ``client`` is the address of the caller. Raises `NotAMember`, `TooManyKeys`,
+        access; ``remote_address`` is the address of the caller. Raises `NotAMember`, `TooManyKeys`,
         `TooManyAttempts`, `AccountGone` and `StoreUnavailable`. If cancelled, a key whose secret is
         lost may have been created; it appears in the list.
         """
@@ -142,16 +142,23 @@ class OwnKeys:
         secret = api_key(self._new_entropy())
         await self._audit.write(
             api_keys.create(key, digest_of(secret.encode())),
-            self._audit.entry("key_created", actor=account_id, subject=key.key_id, client=client),
+            self._audit.entry(
+                "key_created", actor=account_id, subject=key.key_id, remote_address=remote_address
+            ),
         )
         return key, secret
 
-    async def revoke(self, account_id: AccountId, key_id: KeyId, *, client: str | None) -> None:
+    async def revoke(
+        self, account_id: AccountId, key_id: KeyId, *, remote_address: str | None
+    ) -> None:
         """Revoke a key. Raises `NoSuchKey` and `StoreUnavailable`.
 
-        ``client`` is the address of the caller. If cancelled, the key may have been revoked.
+        ``remote_address`` is the address of the caller. If cancelled, the key may have been
+        revoked.
         """
-        entry = self._audit.entry("key_revoked", actor=account_id, subject=key_id, client=client)
+        entry = self._audit.entry(
+            "key_revoked", actor=account_id, subject=key_id, remote_address=remote_address
+        )
         script = api_keys.revoke(account_id, key_id)
         if not await self._audit.write(script, entry, access_of=account_id):
             raise NoSuchKey

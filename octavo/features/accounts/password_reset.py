@@ -126,12 +126,12 @@ class PasswordReset:
         """Return whether ``token`` is valid now. Raises `StoreUnavailable`."""
         return await self._account_of(token) is not None
 
-    async def perform(self, token: str, new_password: str, *, client: str | None) -> None:
+    async def perform(self, token: str, new_password: str, *, remote_address: str | None) -> None:
         """Replace the password of the account that ``token`` is for.
 
-        ``client`` is the address of the browser. All tokens and sessions of the account end. Its
-        API keys are revoked if its address was not proven before; otherwise they stay valid. One of
-        several concurrent calls with a token succeeds. Raises `InvalidResetToken`;
+        ``remote_address`` is the address of the browser. All tokens and sessions of the account
+        end. Its API keys are revoked if its address was not proven before; otherwise they stay
+        valid. One of several concurrent calls with a token succeeds. Raises `InvalidResetToken`;
         `PasswordUnsuitable`, after which the token can still be used; `TooManyAttempts` when too
         many passwords are being hashed; `StoreUnavailable`. If cancelled, the password may have
         been replaced.
@@ -155,7 +155,7 @@ class PasswordReset:
                 "password_changed",
                 actor=account.account_id,
                 subject=account.account_id,
-                client=client,
+                remote_address=remote_address,
                 detail=detail,
             )
             return [entry]

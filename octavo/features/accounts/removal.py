@@ -32,26 +32,31 @@ class AccountRemoval:
     _gone: Callable[[WorkspaceId], None]
     _removed: Callable[[], None]
 
-    async def remove(self, account_id: AccountId, *, actor: Actor, client: str | None) -> None:
+    async def remove(
+        self, account_id: AccountId, *, actor: Actor, remote_address: str | None
+    ) -> None:
         """Remove an account on behalf of an administrator or a command.
 
-        ``actor`` is the administrator, or the service of the command, ``client`` its address.
-        Raises `NotAdministrator`, `AccountMissing`, `LastAdministrator` and `StoreUnavailable`.
+        ``actor`` is the administrator, or the service of the command, ``remote_address`` its
+        address. Raises `NotAdministrator`, `AccountMissing`, `LastAdministrator` and
+        `StoreUnavailable`.
 
         If cancelled, it may have been removed.
         """
         script = account_removal.remove(account_id, actor=account_of(actor))
-        await self._remove(script, account_id, actor, client)
+        await self._remove(script, account_id, actor, remote_address)
 
-    async def remove_by_operator(self, account_id: AccountId, *, client: str | None) -> None:
+    async def remove_by_operator(
+        self, account_id: AccountId, *, remote_address: str | None
+    ) -> None:
         """Remove an account, and store its id and the time.
 
-        ``client`` is the address of the operator's service. Raises the same errors as `remove`, and
-        is cancelled like it.
+        ``remote_address`` is the address of the operator's service. Raises the same errors as
+        `remove`, and is cancelled like it.
         """
         now = milliseconds(self._now())
         script = account_removal.remove(account_id, tombstone=now)
-        await self._remove(script, account_id, "operator", client)
+        await self._remove(script, account_id, "operator", remote_address)
 
     async def remove_own(self, account_id: AccountId, verified: str) -> None:
         """Remove an account on its own behalf; ``verified`` is its password (encoded), proven.
@@ -66,14 +71,18 @@ class AccountRemoval:
             raise AccountGone from None
 
     async def _remove(
-        self, script: Script[Removal], account_id: AccountId, actor: Actor, client: str | None
+        self,
+        script: Script[Removal],
+        account_id: AccountId,
+        actor: Actor,
+        remote_address: str | None,
     ) -> None:
         def entries(removal: Removal) -> Iterator[AuditEntry]:
             yield self._audit.entry(
                 "account_removed",
                 actor=actor,
                 subject=account_id,
-                client=client,
+                remote_address=remote_address,
                 detail={"deletedWorkspaces": len(removal.deleted)},
             )
             for workspace_id, heir in removal.inherited:

@@ -45,13 +45,17 @@ class SessionMaker:
         self._new_id = new_id
         self._new_entropy = new_entropy
 
-    def make(self, account_id: AccountId, device: str, client: str | None) -> tuple[Session, str]:
+    def make(
+        self, account_id: AccountId, device: str, remote_address: str | None
+    ) -> tuple[Session, str]:
         """Return a new session and its token.
 
-        ``device`` is the user agent of the browser, ``client`` its address.
+        ``device`` is the user agent of the browser, ``remote_address`` its address.
         """
         now = milliseconds(self._now())
-        session = Session(SessionId(self._new_id()), account_id, device, client or "", now, now)
+        session = Session(
+            SessionId(self._new_id()), account_id, device, remote_address or "", now, now
+        )
         return session, opaque_token(self._new_entropy())
 
 
@@ -82,7 +86,7 @@ class SignIn:
         address: Address,
         password: str,
         device: str,
-        client: str | None,
+        remote_address: str | None,
         *,
         known: KnownDevice | None = None,
     ) -> SignedIn:
@@ -110,11 +114,11 @@ class SignIn:
                 InvalidCredentials.code,
                 "signInWithPassword",
                 subject=None if stored is None else stored.account.account_id,
-                client=client,
+                remote_address=remote_address,
             )
             raise InvalidCredentials
         account_id = stored.account.account_id
-        session, token = self._maker.make(account_id, device, client)
+        session, token = self._maker.make(account_id, device, remote_address)
         rehashed = await self._rehashed(password, stored.encoded)
         signed_in = await self._audit.write(
             sessions.begin(
@@ -125,7 +129,10 @@ class SignIn:
                 alive=self._life.alive_since(session.created_at),
             ),
             self._audit.entry(
-                "sign_in", actor=account_id, subject=session.session_id, client=client
+                "sign_in",
+                actor=account_id,
+                subject=session.session_id,
+                remote_address=remote_address,
             ),
         )
         return SignedIn(signed_in, session, token, rehashed or stored.encoded)
@@ -152,10 +159,11 @@ class SignIn:
         alive = milliseconds(self._now()) < self._life.expires_at(open_session.session)
         return open_session if alive else None
 
-    async def sign_out(self, token: bytes, *, client: str | None) -> None:
-        """End the session of ``token``, if there is one; ``client`` is the address of the browser.
+    async def sign_out(self, token: bytes, *, remote_address: str | None) -> None:
+        """End the session of ``token``, if there is one.
 
-        Raises `StoreUnavailable`. If cancelled, it may have ended.
+        ``remote_address`` is that of the browser. Raises `StoreUnavailable`. If cancelled, the
+        session may have ended.
         """
         if not is_opaque_token(token):
             return
@@ -165,7 +173,10 @@ class SignIn:
             return
         session = open_session.session
         entry = self._audit.entry(
-            "sign_out", actor=session.account_id, subject=session.session_id, client=client
+            "sign_out",
+            actor=session.account_id,
+            subject=session.session_id,
+            remote_address=remote_address,
         )
         script = sessions.end(session.account_id, session.session_id)
         await self._audit.write(script, entry, access_of=session.account_id)

@@ -190,11 +190,13 @@ class AccountCommands:
                 await self._record(action, account_id)
                 return summary
             case "remove":
-                await self._removal.remove(account_id, actor="system", client=None)
+                await self._removal.remove(account_id, actor="system", remote_address=None)
                 return summary
             case _:
                 change = change_of(action, summary.decisions.state, reason)
-        return await self._administration.decide(account_id, change, actor="system", client=None)
+        return await self._administration.decide(
+            account_id, change, actor="system", remote_address=None
+        )
 
     async def _record(
         self, action: AccountAction, subject: AccountId | None, refused: str | None = None

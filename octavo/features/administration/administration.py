@@ -46,11 +46,17 @@ class Administration:
         return _present(await self._store.read(accounts.summary_of(account_id, self._month)))
 
     async def decide(
-        self, account_id: AccountId, change: DecisionsChange, *, actor: Actor, client: str | None
+        self,
+        account_id: AccountId,
+        change: DecisionsChange,
+        *,
+        actor: Actor,
+        remote_address: str | None,
     ) -> AccountSummary:
         """Change what was decided about an account; it takes effect with its next request.
 
-        ``actor`` is the administrator who decides, or a service, and ``client`` its address.
+        ``actor`` is the administrator who decides, or a service, and ``remote_address`` its
+        address.
 
         Raises `NotAdministrator`, `AccountMissing`, `ControlsChanged`, `LastAdministrator` and
         `StoreUnavailable`. If cancelled, it may have changed.
@@ -58,7 +64,7 @@ class Administration:
         now = milliseconds(self._now())
         return await self._audit.write(
             accounts.decide(account_id, change, now, actor=account_of(actor)),
-            lambda _: self._entries(account_id, change, actor, client),
+            lambda _: self._entries(account_id, change, actor, remote_address),
             access_of=account_id,
         )
 
@@ -67,7 +73,11 @@ class Administration:
         return month_of(self._now())
 
     def _entries(
-        self, account_id: AccountId, change: DecisionsChange, actor: Actor, client: str | None
+        self,
+        account_id: AccountId,
+        change: DecisionsChange,
+        actor: Actor,
+        remote_address: str | None,
     ) -> Sequence[AuditEntry]:
         made: dict[AuditKind, Detail] = {}
         decided = _detail(role=change.role, state=change.state, storageBytes=change.storage)
@@ -83,7 +93,9 @@ class Administration:
                 publishing=change.controls.publishing,
             )
         return [
-            self._audit.entry(kind, actor=actor, subject=account_id, client=client, detail=detail)
+            self._audit.entry(
+                kind, actor=actor, subject=account_id, remote_address=remote_address, detail=detail
+            )
             for kind, detail in made.items()
         ]
 

@@ -51,7 +51,7 @@ class Invitations:
         self,
         actor: AccountId | None,
         *,
-        client: str | None = None,
+        remote_address: str | None = None,
         role: Role = "member",
         address: Address | None = None,
         expires_at: int | None = None,
@@ -61,9 +61,9 @@ class Invitations:
     ) -> tuple[Invitation, str]:
         """Create an invitation; return it with its token, which is not stored.
 
-        ``actor`` is None for a command and for the server, ``client`` the address of the actor.
-        Whether an account has ``address`` makes no difference. Times are in milliseconds of Unix
-        time; without ``expires_at``, it is valid for a week. One ``of_start`` can be used only
+        ``actor`` is None for a command and for the server, ``remote_address`` the address of the
+        actor. Whether an account has ``address`` makes no difference. Times are in milliseconds of
+        Unix time; without ``expires_at``, it is valid for a week. One ``of_start`` can be used only
         while there is no account. Raises `WorkspaceMissing`, `RoleInsufficient`,
         `TooManyInvitations`, `TooManyAttempts` and `StoreUnavailable`. If cancelled, an invitation
         whose token is lost may have been created; it appears in the list.
@@ -89,7 +89,7 @@ class Invitations:
                 "invitation_created",
                 actor=actor or "system",
                 subject=invitation.invitation_id,
-                client=client,
+                remote_address=remote_address,
                 detail=granted(invitation),
             ),
         )
@@ -111,24 +111,27 @@ class Invitations:
         workspace_id: WorkspaceId | None,
         *,
         actor: AccountId,
-        client: str | None,
+        remote_address: str | None,
     ) -> None:
         """Revoke an invitation, with ``workspace_id`` only one into that workspace.
 
-        ``client`` is the address of the actor. Raises `InvitationMissing` and `StoreUnavailable`.
-        If cancelled, it may have been revoked.
+        ``remote_address`` is the address of the actor. Raises `InvitationMissing` and
+        `StoreUnavailable`. If cancelled, it may have been revoked.
         """
         now = milliseconds(self._now())
         entry = self._audit.entry(
-            "invitation_revoked", actor=actor, subject=invitation_id, client=client
+            "invitation_revoked", actor=actor, subject=invitation_id, remote_address=remote_address
         )
         await self._audit.write(invitations.revoke(invitation_id, workspace_id, now), entry)
 
-    async def accept(self, account_id: AccountId, token: str, *, client: str | None) -> WorkspaceId:
+    async def accept(
+        self, account_id: AccountId, token: str, *, remote_address: str | None
+    ) -> WorkspaceId:
         """Let an account join the workspace that it is invited to; return the workspace.
 
-        ``client`` is the address of the account. Raises `InvitationUnusable`, `AlreadyMember`,
-        `AccountGone` and `StoreUnavailable`. If cancelled, the account may have joined.
+        ``remote_address`` is the address of the account. Raises `InvitationUnusable`,
+        `AlreadyMember`, `AccountGone` and `StoreUnavailable`. If cancelled, the account may have
+        joined.
         """
         account = await self._store.read(account_rows.by_id(account_id))
         if account is None or not account.open:
@@ -141,7 +144,7 @@ class Invitations:
                 "invitation_accepted",
                 actor=account_id,
                 subject=joined.invitation_id,
-                client=client,
+                remote_address=remote_address,
                 detail={"workspaceId": joined.workspace_id, "workspaceRole": joined.role},
             )
             return [entry]

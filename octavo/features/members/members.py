@@ -41,9 +41,9 @@ class Members:
         account_id: AccountId,
         role: Role,
         *,
-        client: str | None,
+        remote_address: str | None,
     ) -> WorkspaceMember:
-        """Give a member another role on behalf of ``actor``; ``client`` is its address.
+        """Give a member another role on behalf of ``actor``; ``remote_address`` is its address.
 
         Raises `WorkspaceMissing`, `MemberMissing`, `RoleInsufficient`, `LastOwner` and
         `StoreUnavailable`. If cancelled, the role may have changed.
@@ -54,7 +54,7 @@ class Members:
             "member_changed",
             actor=actor,
             subject=account_id,
-            client=client,
+            remote_address=remote_address,
             detail={"workspaceId": workspace_id, "role": role},
         )
         return await self._audit.write(script, entry, access_of=account_id, within=workspace_id)
@@ -65,19 +65,19 @@ class Members:
         actor: AccountId,
         account_id: AccountId,
         *,
-        client: str | None,
+        remote_address: str | None,
     ) -> None:
         """End a membership on behalf of ``actor``, who may be the one that leaves.
 
-        ``client`` is the address of the actor. Raises the same errors as `change`. If cancelled,
-        the membership may have ended.
+        ``remote_address`` is the address of the actor. Raises the same errors as `change`. If
+        cancelled, the membership may have ended.
         """
         now = milliseconds(self._now())
         entry = self._audit.entry(
             "member_removed",
             actor=actor,
             subject=account_id,
-            client=client,
+            remote_address=remote_address,
             detail={"workspaceId": workspace_id},
         )
         script = members.remove(workspace_id, actor, account_id, now)

@@ -53,11 +53,11 @@ class Installation:
         return InstallationState(self._prerequisites.effective(chosen), self._prerequisites)
 
     async def change(
-        self, policy: RegistrationPolicy, *, actor: AccountId, client: str | None
+        self, policy: RegistrationPolicy, *, actor: AccountId, remote_address: str | None
     ) -> InstallationState:
         """Change the registration policy for the administrator ``actor``.
 
-        ``client`` is the address of the actor. Raises `SettingLocked`, `SettingRequired`,
+        ``remote_address`` is the address of the actor. Raises `SettingLocked`, `SettingRequired`,
         `NotAdministrator` and `StoreUnavailable`. If cancelled, it may have changed.
         """
         self._prerequisites.check_change(policy)
@@ -66,7 +66,7 @@ class Installation:
             self._audit.entry(
                 "installation_changed",
                 actor=actor,
-                client=client,
+                remote_address=remote_address,
                 detail={"registrationPolicy": policy},
             ),
         )
@@ -139,7 +139,7 @@ class Registration:
         password: str,
         display_name: str,
         device: str,
-        client: str | None,
+        remote_address: str | None,
         *,
         accepted: Versions | None = None,
     ) -> SignedIn:
@@ -165,7 +165,7 @@ class Registration:
             raise AddressTaken
         encoded = await self._passwords.hash(password)
         account_id = AccountId(self._new_id())
-        session, token = self._maker.make(account_id, device, client)
+        session, token = self._maker.make(account_id, device, remote_address)
         now = session.created_at
         consent = None if accepted is None else Consent(accepted, now)
         account = Account(account_id, address, display_name, role, "enabled", now, now, consent)
@@ -177,7 +177,7 @@ class Registration:
             "account_registered",
             actor=account_id,
             subject=account_id,
-            client=client,
+            remote_address=remote_address,
             detail=detail,
         )
         if digest is not None:

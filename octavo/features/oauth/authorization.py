@@ -113,16 +113,16 @@ class Authorization:
         limits: AccessLimits,
         days: int | None,
         *,
-        client: str | None,
+        remote_address: str | None,
         shown: str | None = None,
     ) -> str:
         """Grant a program access; return the address that gives it the code.
 
         The access never exceeds what the program asked for. ``days`` is how long the grant lasts,
-        None until it is revoked; ``client`` is the network address of the caller. ``shown`` is the
-        fingerprint of the request that the person has seen: another one is refused. Raises the
-        errors of `read`, `TooManyAttempts` and `AccountGone`. If cancelled, a grant may exist whose
-        code nobody has; it ends with the code.
+        None until it is revoked; ``remote_address`` is the network address of the caller. ``shown``
+        is the fingerprint of the request that the person has seen: another one is refused. Raises
+        the errors of `read`, `TooManyAttempts` and `AccountGone`. If cancelled, a grant may exist
+        whose code nobody has; it ends with the code.
         """
         request = await self.read(parameters)
         if shown is not None and shown != request.fingerprint:
@@ -157,7 +157,7 @@ class Authorization:
             "grant_created",
             actor=account_id,
             subject=grant.grant_id,
-            client=client,
+            remote_address=remote_address,
             detail={"write": "notes:write" in allowed.scopes},
         )
 
@@ -231,13 +231,13 @@ class Tokens:
         verifier: str,
         redirect_uri: str | None,
         resource: str | None,
-        client: str | None = None,
+        remote_address: str | None = None,
     ) -> IssuedTokens:
         """Return the tokens for a code (RFC 6749 section 4.1.3).
 
-        A code that is used again ends its grant with all tokens (section 4.1.2). ``client`` is the
-        network address of the caller. Raises `OAuthRefusal` and `StoreUnavailable`. If cancelled,
-        the code may have been used.
+        A code that is used again ends its grant with all tokens (section 4.1.2). ``remote_address``
+        is the network address of the caller. Raises `OAuthRefusal` and `StoreUnavailable`. If
+        cancelled, the code may have been used.
         """
         authorization_request.check_resource(resource, self._issuer.resource)
         digest = digest_of(code.encode())
@@ -245,7 +245,7 @@ class Tokens:
         if stored is None or stored.grant.client_id != client_id:
             raise InvalidGrant(_UNUSABLE)
         if stored.used:
-            await self._end(stored.grant, "code_reused", client)
+            await self._end(stored.grant, "code_reused", remote_address)
             raise InvalidGrant(_UNUSABLE)
         if stored.redirect_uri != redirect_uri and stored.redirect_uri is not None:
             raise InvalidGrant("The redirect_uri is not that of the request.")
@@ -256,7 +256,7 @@ class Tokens:
         if stored.expires_at <= now:
             raise InvalidGrant(_UNUSABLE)
         if not await self._store.write(oauth_grants.exchange(digest, new, now)):
-            await self._end(stored.grant, "code_reused", client)
+            await self._end(stored.grant, "code_reused", remote_address)
             raise InvalidGrant(_UNUSABLE)
         return issued
 
@@ -267,7 +267,7 @@ class Tokens:
         *,
         scope: str | None,
         resource: str | None,
-        client: str | None = None,
+        remote_address: str | None = None,
     ) -> IssuedTokens:
         """Return new tokens for a refresh token, which can't be used again.
 
@@ -281,7 +281,7 @@ class Tokens:
         if stored is None or stored.grant.client_id != client_id:
             raise InvalidGrant(_UNUSABLE)
         if stored.used:
-            await self._end(stored.grant, "refresh_token_reused", client)
+            await self._end(stored.grant, "refresh_token_reused", remote_address)
             raise InvalidGrant(_UNUSABLE)
         now = milliseconds(self._now())
         if stored.expires_at <= now or not stored.account.open:
@@ -289,11 +289,13 @@ class Tokens:
         scopes = _narrowed(scope, stored.grant.limits.scopes & self._issuer.scopes)
         issued, new = self._issue(stored.grant, scopes)
         if not await self._store.write(oauth_grants.rotate(digest, new, now)):
-            await self._end(stored.grant, "refresh_token_reused", client)
+            await self._end(stored.grant, "refresh_token_reused", remote_address)
             raise InvalidGrant(_UNUSABLE)
         return issued
 
-    async def revoke(self, client_id: ClientId, token: str, *, client: str | None = None) -> None:
+    async def revoke(
+        self, client_id: ClientId, token: str, *, remote_address: str | None = None
+    ) -> None:
         """End a token of the program: an access token alone, a refresh token with its grant.
 
         An unknown token is no error (RFC 7009 section 2.2). Raises `StoreUnavailable`. If
@@ -307,7 +309,7 @@ class Tokens:
         if stored is None or stored.grant.client_id != client_id:
             return
         if kind == "refresh":
-            await self._end(stored.grant, "program", client)
+            await self._end(stored.grant, "program", remote_address)
             return
         script = oauth_grants.revoke_access(digest)
         await self._audit.write(script, lambda _: (), access_of=stored.grant.account_id)
@@ -316,17 +318,19 @@ class Tokens:
         """Return the grants of an account that have not ended. Raises `StoreUnavailable`."""
         return await self._store.read(oauth_grants.list_of(account_id, milliseconds(self._now())))
 
-    async def end(self, account_id: AccountId, grant_id: GrantId, *, client: str | None) -> bool:
+    async def end(
+        self, account_id: AccountId, grant_id: GrantId, *, remote_address: str | None
+    ) -> bool:
         """End a grant of an account; return whether there was one. Raises `StoreUnavailable`.
 
         If cancelled, it may have ended.
         """
-        return await self._revoke(account_id, grant_id, account_id, "person", client)
+        return await self._revoke(account_id, grant_id, account_id, "person", remote_address)
 
     async def _end(
-        self, grant: authorization_request.Grant, reason: str, client: str | None
+        self, grant: authorization_request.Grant, reason: str, remote_address: str | None
     ) -> None:
-        await self._revoke(grant.account_id, grant.grant_id, None, reason, client)
+        await self._revoke(grant.account_id, grant.grant_id, None, reason, remote_address)
 
     async def _revoke(
         self,
@@ -334,13 +338,13 @@ class Tokens:
         grant_id: GrantId,
         actor: AccountId | None,
         reason: str,
-        client: str | None,
+        remote_address: str | None,
     ) -> bool:
         entry = self._audit.entry(
             "grant_revoked",
             actor=actor,
             subject=grant_id,
-            client=client,
+            remote_address=remote_address,
             detail={"account": account_id, "reason": reason},
         )
         script = oauth_grants.revoke(account_id, grant_id)

@@ -193,11 +193,11 @@ class Clients:
         return ClientRegistration(client, secret, management_token)
 
     async def remove(
-        self, client_id: ClientId, management_token: str, *, client: str | None = None
+        self, client_id: ClientId, management_token: str, *, remote_address: str | None = None
     ) -> None:
         """Remove a registration with all that people allowed it (RFC 7592 section 2.3).
 
-        ``client`` is the network address of the caller. Raises `OAuthRefusal` and
+        ``remote_address`` is the network address of the caller. Raises `OAuthRefusal` and
         `StoreUnavailable`. If cancelled, it may have been removed.
         """
         await self.managed(client_id, management_token)
@@ -208,7 +208,7 @@ class Clients:
                     "grant_revoked",
                     actor=None,
                     subject=grant_id,
-                    client=client,
+                    remote_address=remote_address,
                     detail={"account": account_id, "reason": "program_removed"},
                 )
                 for grant_id, account_id in ended.items()

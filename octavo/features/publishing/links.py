@@ -48,7 +48,7 @@ class PublishedLinks:
         target: LinkTarget,
         *,
         actor: AccountId,
-        client: str | None,
+        remote_address: str | None,
         label: str | None = None,
         password: str | None = None,
         openings: int | None = None,
@@ -56,11 +56,11 @@ class PublishedLinks:
     ) -> tuple[PublishedLink, str]:
         """Create a link; return it with its token, which is not stored.
 
-        ``client`` is the address of the actor, ``expires_at`` in milliseconds of Unix time. The
-        other arguments are valid (`rules.link`). Raises `WorkspaceMissing`,
-        `RoleInsufficient`, `PublishingRefused`, `PublishedTargetMissing`, `TooManyLinks`,
-        `TooManyAttempts` and `octavo.workers.WorkerFailed`. If cancelled, a link whose token is
-        lost may have been created; it appears in the list.
+        ``remote_address`` is the address of the actor, ``expires_at`` in milliseconds of Unix time.
+        The other arguments are valid (`rules.link`). Raises `WorkspaceMissing`, `RoleInsufficient`,
+        `PublishingRefused`, `PublishedTargetMissing`, `TooManyLinks`, `TooManyAttempts` and
+        `octavo.workers.WorkerFailed`. If cancelled, a link whose token is lost may have been
+        created; it appears in the list.
         """
         self._attempts.admit_account(GRANTS, actor)
         encoded = None if password is None else await self._passwords.hash(password)
@@ -81,7 +81,7 @@ class PublishedLinks:
             "link_created",
             actor=actor,
             subject=link.publication_id,
-            client=client,
+            remote_address=remote_address,
             detail={"workspaceId": workspace_id, "target": target.kind},
         )
         digest = digest_of(token.encode())
@@ -103,7 +103,7 @@ class PublishedLinks:
         publication_id: PublicationId,
         *,
         actor: AccountId,
-        client: str | None,
+        remote_address: str | None,
     ) -> None:
         """Revoke a link, which opens nothing from then on; one that has ended stays as it is.
 
@@ -115,7 +115,7 @@ class PublishedLinks:
             "link_revoked",
             actor=actor,
             subject=publication_id,
-            client=client,
+            remote_address=remote_address,
             detail={"workspaceId": workspace_id},
         )
         script = publications.revoke(workspace_id, publication_id, actor, now)

@@ -75,7 +75,9 @@ class LinkReports:
         reports = await self._store.read(link_reports.list_of(actor, before, limit))
         return [(report, await self._addresses.token(report.report_id)) for report in reports]
 
-    async def dismiss(self, report_id: ReportId, *, actor: AccountId, client: str | None) -> None:
+    async def dismiss(
+        self, report_id: ReportId, *, actor: AccountId, remote_address: str | None
+    ) -> None:
         """Close a report; the link stays as it is.
 
         Raises `NotAdministrator` and `ReportMissing`. If cancelled, it may have been closed.
@@ -87,13 +89,15 @@ class LinkReports:
                     "report_dismissed",
                     actor=actor,
                     subject=report_id,
-                    client=client,
+                    remote_address=remote_address,
                     detail={"publicationId": publication_id},
                 )
             ],
         )
 
-    async def take_down(self, report_id: ReportId, *, actor: AccountId, client: str | None) -> None:
+    async def take_down(
+        self, report_id: ReportId, *, actor: AccountId, remote_address: str | None
+    ) -> None:
         """Take the reported link down for good, and close every report of it.
 
         The owners of the workspace get a message. Raises `NotAdministrator` and `ReportMissing`. If
@@ -112,7 +116,7 @@ class LinkReports:
                 "link_taken_down",
                 actor=actor,
                 subject=taken.publication_id,
-                client=client,
+                remote_address=remote_address,
                 detail=detail,
             )
             return [entry]

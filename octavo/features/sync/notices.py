@@ -169,7 +169,7 @@ class NoticeSocket:
         # Only these headers are kept while the stream lasts.
         headers = credential_headers(context.scope["headers"])
         # Authentication may wait, too: in the turn of this client, not in that of the one before.
-        working_for.set(network_prefix(contract.client_of(context.scope)))
+        working_for.set(network_prefix(contract.remote_address_of(context.scope)))
         with failures_as_problems():
             caller = await self._authenticator.identify(headers, changes=True)
         working_for.set(caller.name)

@@ -32,8 +32,8 @@ from octavo.http.contract.call import (
     Principal,
     Reply,
     Stream,
-    client_of,
     encoded_json,
+    remote_address_of,
 )
 from octavo.http.contract.contract_model import (
     IN_PATH,

@@ -24,7 +24,7 @@ from octavo_rules import problems
 
 from octavo.http.contract.assembly import contract_of, served_operations_of
 from octavo.http.contract.bodies.body import ClientLeft
-from octavo.http.contract.call import Authenticator, Call, Principal, RateLimiter, client_of
+from octavo.http.contract.call import Authenticator, Call, Principal, RateLimiter, remote_address_of
 from octavo.http.contract.declared_responses import UndeclaredResponseError
 from octavo.http.contract.endpoint import Endpoint, FailureProblem
 from octavo.http.contract.error_format import ErrorFormat
@@ -303,7 +303,7 @@ class Application:
         else:
             context.errors = endpoint.operation.errors
             context.call = call = Call(
-                context.request_id, endpoint.operation, scope, context.client, self._memory
+                context.request_id, endpoint.operation, scope, context.remote_address, self._memory
             )
             return endpoint, call, values
         if context.method == "OPTIONS":
@@ -317,8 +317,8 @@ class Application:
         """Let the fallback respond."""
         scope = context.scope
         assert self._fallback is not None
-        self._serving(network_prefix(client_of(scope)))
-        reservation = Reservation(self._memory, context.client, context.exchange)
+        self._serving(network_prefix(remote_address_of(scope)))
+        reservation = Reservation(self._memory, context.remote_address, context.exchange)
         forwarded = with_reservation(
             forwarded_scope(scope, context.request_id, context.refused), reservation
         )
@@ -347,7 +347,7 @@ class Application:
         endpoint = None if resource is None else resource.methods.get(scope["method"])
         if endpoint is None:
             raise LookupError(f"there is no operation {scope['method']} {scope['path']}")
-        call = Call(request_id, endpoint.operation, scope, client_of(scope), self._memory)
+        call = Call(request_id, endpoint.operation, scope, remote_address_of(scope), self._memory)
         if principal is not None:
             call.authenticated_as(principal)
         return await endpoint.perform(call, values, receive, extension_of(scope))

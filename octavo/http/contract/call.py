@@ -146,7 +146,7 @@ class Call:
         operation: the declaration of the operation.
         scope: the ASGI scope, for anything else.
         principal: the caller; None under `Security.NONE`.
-        client: the client's address; None without one (a Unix socket).
+        remote_address: the client's address; None without one (a Unix socket).
         holder: the account whose memory it uses, or the client's address without one.
         body: the memory of the body; None if it is small.
         changed: whether a call of an operation that only ``reads`` has changed something.
@@ -158,12 +158,12 @@ class Call:
         "_memory",
         "body",
         "changed",
-        "client",
         "has_long_texts",
         "hold",
         "holder",
         "operation",
         "principal",
+        "remote_address",
         "request_id",
         "scope",
     )
@@ -173,7 +173,7 @@ class Call:
         request_id: str,
         operation: Operation,
         scope: Scope,
-        client: str | None,
+        remote_address: str | None,
         memory: MemoryBudget,
     ) -> None:
         self._memory = memory
@@ -181,7 +181,7 @@ class Call:
         self.operation = operation
         self.scope = scope
         self.principal: Principal | None = None
-        self.client = self.holder = client
+        self.remote_address = self.holder = remote_address
         self.body: Hold | None = None
         self.hold: Hold | None = None
         self.changed = self.has_long_texts = False
@@ -263,7 +263,7 @@ class Call:
         return self.principal
 
 
-def client_of(scope: Scope) -> str | None:
+def remote_address_of(scope: Scope) -> str | None:
     """Return the client's address in ``scope``; None without one."""
     client = scope.get("client")
     return client[0] if client else None

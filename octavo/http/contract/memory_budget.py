@@ -155,10 +155,10 @@ class MemoryBudget:
     """
 
     __slots__ = (
-        "_by_client",
+        "_by_holder",
         "_evictable",
         "_evicting",
-        "_per_client",
+        "_per_holder",
         "_total",
         "_waiting",
         "held",
@@ -166,8 +166,8 @@ class MemoryBudget:
 
     def __init__(self, total: int = TOTAL, per_client: int = PER_CLIENT) -> None:
         self._total = total
-        self._per_client = per_client
-        self._by_client: dict[str, int] = {}
+        self._per_holder = per_client
+        self._by_holder: dict[str, int] = {}
         self._waiting = FairQueue[_Waiter]()
         self._evictable: dict[str, dict[Hold, None]] = {}
         self._evicting = False
@@ -176,44 +176,44 @@ class MemoryBudget:
     @property
     def most_of_one(self) -> int:
         """The bytes reserved by the holder of the most."""
-        return max(self._by_client.values(), default=0)
+        return max(self._by_holder.values(), default=0)
 
-    def hold(self, client: str | None, size: int, *, own: int = 0) -> Hold:
-        """Reserve ``size`` bytes for the holder ``client``. Raises `ServerBusy` without room.
+    def hold(self, holder: str | None, size: int, *, own: int = 0) -> Hold:
+        """Reserve ``size`` bytes for ``holder``. Raises `ServerBusy` without room.
 
         ``own`` is what the same request has reserved already.
         """
-        network = network_prefix(client)
+        network = network_prefix(holder)
         # New requests leave room for the waiting ones, which they could starve otherwise.
         spare = STEP if self._waiting else 0
         if not self._make_room(network, size, spare, own):
             raise ServerBusy
         return self._take(network, size)
 
-    def reserve_unchecked(self, client: str | None, size: int) -> Hold:
+    def reserve_unchecked(self, holder: str | None, size: int) -> Hold:
         """Reserve ``size`` bytes even without room, for a response that must be sent."""
-        return self._take(network_prefix(client), size)
+        return self._take(network_prefix(holder), size)
 
-    def require_room(self, client: str | None, size: int) -> None:
+    def require_room(self, holder: str | None, size: int) -> None:
         """Raise `ServerBusy` unless ``size`` bytes could be reserved now."""
-        if self.held and not self._make_room(network_prefix(client), size):
+        if self.held and not self._make_room(network_prefix(holder), size):
             raise ServerBusy
 
-    async def wait(self, client: str | None, size: int) -> Hold:
+    async def wait(self, holder: str | None, size: int) -> Hold:
         """Reserve ``size`` bytes, waiting for room if necessary.
 
         The caller must hold no reservation, or all callers could wait for each other. The requests
         of one client are served in order, and clients in turn. When cancelled, nothing is reserved.
         """
-        network = network_prefix(client)
+        network = network_prefix(holder)
         return await self._wait(network, size, self._last_refusal(network))
 
-    async def wait_briefly(self, client: str | None, size: int) -> Hold:
+    async def wait_briefly(self, holder: str | None, size: int) -> Hold:
         """Reserve ``size`` bytes like `wait`. Raises `ServerBusy` after `ROOM_SECONDS`.
 
         Requests of one client that wait together are refused one after another.
         """
-        network = network_prefix(client)
+        network = network_prefix(holder)
         refused_at = max(
             trio.current_time() + ROOM_SECONDS, self._last_refusal(network) + REFUSAL_SECONDS
         )
@@ -268,8 +268,8 @@ class MemoryBudget:
         The only request of a holder may need any number; ``own`` are the bytes that this request
         has already.
         """
-        mine = self._by_client.get(network, 0)
-        return mine <= own or mine + size <= self._per_client
+        mine = self._by_holder.get(network, 0)
+        return mine <= own or mine + size <= self._per_holder
 
     def _has_room_in_all(self, size: int, spare: int, own: int = 0) -> bool:
         """Return whether ``size`` more bytes fit beside ``spare`` ones for others.
@@ -308,7 +308,7 @@ class MemoryBudget:
 
     def _victim(self, network: str, size: int, own: int, now: float) -> Hold | None:
         """Return the hold to evict for ``size`` bytes of ``network``; None without one."""
-        mine = self._by_client.get(network, 0)
+        mine = self._by_holder.get(network, 0)
         if not self._may_have(network, size, own):
             # What others hold is not in the way.
             stalled = self._evictable.get(network)
@@ -316,10 +316,10 @@ class MemoryBudget:
         if not self._evictable:
             return None
         # A holder whose holds have no bytes yet has nothing to give.
-        holders = [name for name in self._evictable if name in self._by_client]
-        for name in sorted(holders, key=self._by_client.__getitem__, reverse=True):
+        holders = [name for name in self._evictable if name in self._by_holder]
+        for name in sorted(holders, key=self._by_holder.__getitem__, reverse=True):
             oldest = min(self._evictable[name], key=lambda hold: hold.progressed_at())
-            if name != network and self._by_client[name] > mine + size:
+            if name != network and self._by_holder[name] > mine + size:
                 return oldest
             if now - oldest.progressed_at() >= STALLED_SECONDS:
                 return oldest
@@ -330,11 +330,11 @@ class MemoryBudget:
 
     def _change(self, network: str, more: int) -> None:
         self.held += more
-        mine = self._by_client.get(network, 0) + more
+        mine = self._by_holder.get(network, 0) + more
         if mine:
-            self._by_client[network] = mine
+            self._by_holder[network] = mine
         else:
-            self._by_client.pop(network, None)
+            self._by_holder.pop(network, None)
         if more < 0 and self._waiting and not self._evicting:
             self._admit()
 

@@ -157,7 +157,7 @@ class ResponseWriter:
         send: the ASGI callable.
         request_id: added to the response.
         memory: the budget of streamed pieces, unless the response is reserved as a whole.
-        client: the client's address; None without one.
+        remote_address: the client's address; None without one.
         events: the event types to send.
         exchange: the server's extension, which sends complete responses; None under other servers.
         head_only: send no body, as for HEAD (RFC 9110 section 9.3.2).
@@ -190,7 +190,7 @@ class ResponseWriter:
         send: Send,
         request_id: str,
         memory: MemoryBudget,
-        client: str | None,
+        remote_address: str | None,
         events: ResponseEvents = HTTP_EVENTS,
         exchange: Extension | None = None,
         *,
@@ -199,7 +199,7 @@ class ResponseWriter:
         self._send = send
         self._exchange = exchange
         self._memory = memory
-        self.holder = client
+        self.holder = remote_address
         self.reserved = False
         self._head_only = head_only
         self._request_id: Header = (b"x-request-id", request_id.encode())

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import trio
 from antechamber.asgi import EXTENSION, Event, Extension, Receive, Scope, Send, choose_request_id
 
-from octavo.http.contract.call import Call, client_of
+from octavo.http.contract.call import Call, remote_address_of
 from octavo.http.contract.error_format import ErrorFormat
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.prepared_response import (
@@ -40,7 +40,7 @@ class RequestRecord(NamedTuple):
         operation: id of the operation; None for a page or an unknown path.
         status: of the response; 499 when the client disconnected before it.
         duration: seconds from the request head to the end of the response.
-        client: the client's address; None without one (a Unix socket).
+        remote_address: the client's address; None without one (a Unix socket).
         request_bytes: bytes of the request body read.
         response_bytes: bytes of the response body sent.
         principal: the identifier of the caller; None without one.
@@ -54,7 +54,7 @@ class RequestRecord(NamedTuple):
     operation: str | None
     status: int
     duration: float
-    client: str | None
+    remote_address: str | None
     request_bytes: int
     response_bytes: int
     principal: str | None
@@ -102,7 +102,7 @@ def request_log(write: Callable[[str, dict[str, object]], None]) -> RequestLog:
             "path": path,
             "status": record.status,
             "durationMs": int(record.duration * 1e6) / 1000,
-            "client": record.client,
+            "client": record.remote_address,
             "bytesIn": record.request_bytes,
             "bytesOut": record.response_bytes,
         }
@@ -133,7 +133,7 @@ class RequestContext:
 
     Attributes:
         accepted: False when the request has an invalid id.
-        client: the client's address; None without one.
+        remote_address: the client's address; None without one.
         call: the call of an operation; None until one was found.
         errors: the format of refusals at the path; None for problem details.
         failure: code of the problem in the response; None without one.
@@ -146,11 +146,11 @@ class RequestContext:
         "_received",
         "accepted",
         "call",
-        "client",
         "errors",
         "exchange",
         "failure",
         "method",
+        "remote_address",
         "request_id",
         "scope",
         "writer",
@@ -171,7 +171,7 @@ class RequestContext:
         self._receive = receive
         self._received = 0
         self.scope = scope
-        self.client = client_of(scope)
+        self.remote_address = remote_address_of(scope)
         extensions = scope.get("extensions")
         exchange: Extension | None = extensions.get(EXTENSION) if extensions else None
         self.exchange = exchange
@@ -182,7 +182,13 @@ class RequestContext:
         self.method: str = scope.get("method", "GET")
         head_only = self.method == "HEAD"
         self.writer = ResponseWriter(
-            send, self.request_id, memory, self.client, events, exchange, head_only=head_only
+            send,
+            self.request_id,
+            memory,
+            self.remote_address,
+            events,
+            exchange,
+            head_only=head_only,
         )
         self.call: Call | None = None
         self.errors: ErrorFormat | None = None
@@ -214,7 +220,7 @@ class RequestContext:
             operation=None if call is None else call.operation.id,
             status=status,
             duration=self._elapsed() - self._began,
-            client=self.client,
+            remote_address=self.remote_address,
             request_bytes=self._received,
             response_bytes=self.writer.sent,
             principal=call.holder if call is not None and named else None,

@@ -17,10 +17,10 @@ async def test_removal_that_seems_to_fail_is_told_as_it_may_have_been_committed(
     identity.store.fail = StoreUnavailable("gone", outcome_unknown=True)
     identity.store.commits_anyway = True
     with pytest.raises(StoreUnavailable):
-        await identity.remove_own(made.account.account_id, PASSWORD, client=CLIENT)
+        await identity.remove_own(made.account.account_id, PASSWORD, remote_address=CLIENT)
     assert len(identity.removals) == 1
     with pytest.raises(AccountGone):
-        await identity.remove_own(made.account.account_id, PASSWORD, client=CLIENT)
+        await identity.remove_own(made.account.account_id, PASSWORD, remote_address=CLIENT)
     assert len(identity.removals) == 1
 
 
@@ -35,7 +35,7 @@ async def test_removal_that_is_cancelled_is_committed_before_it_is_told(
             await trio.lowlevel.checkpoint()
 
         identity.store.before_write = cancel
-        await identity.remove_own(made.account.account_id, PASSWORD, client=CLIENT)
+        await identity.remove_own(made.account.account_id, PASSWORD, remote_address=CLIENT)
     assert len(identity.removals) == 1
     with pytest.raises(AccountGone):
-        await identity.remove_own(made.account.account_id, PASSWORD, client=CLIENT)
+        await identity.remove_own(made.account.account_id, PASSWORD, remote_address=CLIENT)

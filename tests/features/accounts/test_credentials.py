@@ -19,7 +19,7 @@ WORK = "01900000-0000-7000-8000-bbbbbbbbbbbb"
 
 
 async def secret_of(identity: IdentityFixture, account_id: AccountId) -> bytes:
-    _, secret = await identity.own_keys.create(account_id, "a", None, client=None)
+    _, secret = await identity.own_keys.create(account_id, "a", None, remote_address=None)
     return secret.encode()
 
 
@@ -35,7 +35,9 @@ async def test_caller_by_session_is_the_account_with_its_session(identity: Ident
 
 async def test_caller_by_key_is_the_account_with_its_key(identity: IdentityFixture) -> None:
     made = await identity.account()
-    key, secret = await identity.own_keys.create(made.account.account_id, "a", None, client=None)
+    key, secret = await identity.own_keys.create(
+        made.account.account_id, "a", None, remote_address=None
+    )
     assert await identity.credentials.of_key(secret.encode()) == Caller(
         made.account.account_id, "member", locked=False, key_id=key.key_id
     )
@@ -56,7 +58,7 @@ async def test_caller_by_a_limited_key_has_its_limits(
     account_id = made.account.account_id
     for workspace in (HOME, WORK):
         await identity.store.write(create(WorkspaceId(workspace), "A workspace", account_id, 0))
-    key, secret = await identity.own_keys.create(account_id, "a", None, limits, client=None)
+    key, secret = await identity.own_keys.create(account_id, "a", None, limits, remote_address=None)
     assert await identity.credentials.of_key(secret.encode()) == Caller(
         account_id, "member", locked=False, key_id=key.key_id, limits=limits
     )
@@ -68,7 +70,9 @@ async def test_key_is_limited_to_workspaces_of_the_account_only(identity: Identi
     await identity.store.write(create(WorkspaceId(WORK), "Bob's", bob.account.account_id, 0))
     limits = AccessLimits(parse_scopes([READ]), frozenset({WorkspaceId(WORK)}))
     with pytest.raises(NotAMember) as refusal:
-        await identity.own_keys.create(ann.account.account_id, "a", None, limits, client=None)
+        await identity.own_keys.create(
+            ann.account.account_id, "a", None, limits, remote_address=None
+        )
     assert refusal.value.workspace_ids == {WORK}
     assert await identity.own_keys.list(ann.account.account_id) == []
 

@@ -56,7 +56,7 @@ async def test_account_works_from_its_invitation_to_its_last_session(
     assert found.account == made.account
     identity.sources.time = START + 90
     later = await identity.signing_in.sign_in(ANN, PASSWORD, "Safari", None)
-    key, secret = await identity.own_keys.create(account_id, "a", None, client=None)
+    key, secret = await identity.own_keys.create(account_id, "a", None, remote_address=None)
     assert await identity.own_keys.list(account_id) == [key]
     assert await identity.credentials.of_key(secret.encode())
     assert await identity.credentials.of_session(made.token.encode())
@@ -66,9 +66,12 @@ async def test_account_works_from_its_invitation_to_its_last_session(
     newest, oldest = await identity.own_sessions.list(account_id, None, 10)
     assert (newest, oldest.active_at) == (later.session, (START + 90) * 1000)
     assert await identity.own_sessions.list(account_id, newest.session_id, 10) == [oldest]
-    assert await identity.own_sessions.end_others(account_id, newest.session_id, client=None) == 1
-    await identity.signing_in.sign_out(later.token.encode(), client=None)
-    await identity.own_keys.revoke(account_id, key.key_id, client=None)
+    assert (
+        await identity.own_sessions.end_others(account_id, newest.session_id, remote_address=None)
+        == 1
+    )
+    await identity.signing_in.sign_out(later.token.encode(), remote_address=None)
+    await identity.own_keys.revoke(account_id, key.key_id, remote_address=None)
     assert await identity.credentials.of_key(secret.encode()) is None
     assert await identity.credentials.of_session(later.token.encode()) is None
 
@@ -89,10 +92,10 @@ async def test_concurrent_registrations_with_one_invitation_create_one_account(
 async def test_concurrent_key_creation_stops_at_twenty_five(identity: IdentityFixture) -> None:
     account_id = (await identity.account()).account.account_id
     for _ in range(23):
-        await identity.own_keys.create(account_id, "a", None, client=None)
+        await identity.own_keys.create(account_id, "a", None, remote_address=None)
 
     def create() -> Awaitable[object]:
-        return identity.own_keys.create(account_id, "a", None, client=None)
+        return identity.own_keys.create(account_id, "a", None, remote_address=None)
 
     assert await refusals(*[create] * 4) == [TooManyKeys] * 2
     assert await identity.rows("SELECT COUNT(*) FROM api_keys") == [(25,)]

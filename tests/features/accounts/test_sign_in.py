@@ -114,7 +114,7 @@ async def test_ended_session_whose_response_was_lost_is_looked_up_again() -> Non
         assert await identity.credentials.of_session(token)
         ending.set()
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(partial(identity.signing_in.sign_out, token, client=None))
+            nursery.start_soon(partial(identity.signing_in.sign_out, token, remote_address=None))
             await reached.wait()
             nursery.cancel_scope.cancel(reason="the client left")
         assert await identity.credentials.of_session(token) is None

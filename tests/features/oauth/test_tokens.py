@@ -204,12 +204,12 @@ async def test_grant_is_ended_by_its_person_alone(rig: OAuthRig) -> None:
     client_id, tokens = await rig.connected(account_id)
     other = (await rig.identity.account("bob@example.org")).account.account_id
     [grant] = await rig.tokens.list(account_id)
-    assert not await rig.tokens.end(other, grant.grant_id, client=None)
+    assert not await rig.tokens.end(other, grant.grant_id, remote_address=None)
     assert await is_valid(rig, tokens)
-    assert await rig.tokens.end(account_id, grant.grant_id, client=None)
+    assert await rig.tokens.end(account_id, grant.grant_id, remote_address=None)
     assert not await is_valid(rig, tokens)
     await refused(rig.renew(client_id, tokens.refresh))
-    assert not await rig.tokens.end(account_id, grant.grant_id, client=None)
+    assert not await rig.tokens.end(account_id, grant.grant_id, remote_address=None)
 
 
 async def test_program_ends_its_tokens(rig: OAuthRig) -> None:
@@ -269,7 +269,7 @@ async def test_other_processes_are_notified_of_a_grant_that_ends(
         [grant] = await rig.tokens.list(account_id)
         async with store.listen(CHANNEL) as messages:
             if end == "by the person":
-                assert await rig.tokens.end(account_id, grant.grant_id, client=None)
+                assert await rig.tokens.end(account_id, grant.grant_id, remote_address=None)
             elif end == "by a replay":
                 await refused(rig.exchange(client_id, code))
             elif end == "for another":

@@ -99,7 +99,7 @@ async def test_owners_get_a_message_when_a_link_is_taken_down() -> None:
         root = AccountId(account_id(ADMINISTRATOR))
         [(found, _)] = await made.reports.list(root, None, 10)
         await api.execute("DELETE FROM outbox")
-        await made.reports.take_down(found.report_id, actor=root, client=None)
+        await made.reports.take_down(found.report_id, actor=root, remote_address=None)
         assert sorted(await made.outbox()) == [
             ("link_taken_down", "owner"),
             ("link_taken_down", "second"),

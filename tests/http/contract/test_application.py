@@ -328,7 +328,7 @@ async def test_record_describes_the_outcome_of_the_request() -> None:
         operation="putNote",
         status=201,
         duration=record.duration,
-        client="192.0.2.7",
+        remote_address="192.0.2.7",
         request_bytes=17,
         response_bytes=len(response.body),
         principal="ann",

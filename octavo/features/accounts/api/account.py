@@ -199,7 +199,9 @@ class AccountOperations:
         """Record the consent."""
         account_id = caller_of(call).account_id
         return consent_recorded(
-            await self._own_consent.accept(account_id, versions_of(body), client=call.client)
+            await self._own_consent.accept(
+                account_id, versions_of(body), remote_address=call.remote_address
+            )
         )
 
     @contract.operation(
@@ -245,7 +247,7 @@ class AccountOperations:
         own = await self._own.read(account_id)
         others = await self._devices.forget(device_tokens(call.headers), own.account.address)
         proof = await self._own_password.prove(
-            account_id, body.password, "removeOwnAccount", client=call.client
+            account_id, body.password, "removeOwnAccount", remote_address=call.remote_address
         )
         await self._removal.remove_own(account_id, proof.encoded)
         return contract.Reply(contract.REMOVED, (cleared_cookie(), device_cookie(others)))

@@ -138,7 +138,7 @@ class AuthOperations:
                 address,
                 body.password,
                 device_of(call.header(b"user-agent")),
-                call.client,
+                call.remote_address,
                 known=await self._devices.recognize(tokens, address),
             )
             cookies = [callers.session_cookie(signed_in.token, max_age)]
@@ -212,7 +212,7 @@ class AuthOperations:
             callers.require_origin(call.headers, self._origin)
             token = callers.session_token(call.headers)
             if token is not None:
-                await self._signing_in.sign_out(token, client=call.client)
+                await self._signing_in.sign_out(token, remote_address=call.remote_address)
         return contract.Reply(AuthSignOutResult(), (callers.cleared_cookie(),))
 
     @contract.operation(
@@ -258,7 +258,7 @@ class AuthOperations:
                 body.new_password,
                 session=open_session.session.session_id,
                 end_others=body.revoke_other_sessions,
-                client=call.client,
+                remote_address=call.remote_address,
             )
         return AuthPasswordChanged(user=auth_protocol.user_of(account))
 
@@ -370,7 +370,9 @@ class PasswordResetOperations:
             if token is None:
                 raise InvalidResetToken
             try:
-                await self._password_reset.perform(token, body.new_password, client=call.client)
+                await self._password_reset.perform(
+                    token, body.new_password, remote_address=call.remote_address
+                )
             except PasswordUnsuitable as fault:
                 raise problems.InvalidRequest(errors=[("/newPassword", str(fault))]) from None
         return AuthOutcome()

@@ -148,7 +148,9 @@ class OperatorTokens:
             raise NotSignedIn("Send the operator token as authorization: Bearer.")
         token = header[7:]
         if not is_operator_token(token) or digest_of(token) not in self._digests:
-            self._refused.note(CredentialRefused.code, call.operation.id, client=call.client)
+            self._refused.note(
+                CredentialRefused.code, call.operation.id, remote_address=call.remote_address
+            )
             raise CredentialRefused("The operator token is not one of this installation.")
         return Operator()
 
@@ -166,4 +168,4 @@ class AttemptLimiter:
     async def admit(self, rate_class: str, call: contract.Call) -> None:
         """Count ``call`` in ``rate_class``. Raises `RateLimited`; KeyError for an unknown class."""
         with protocol_errors(enabled=is_protocol(call)):
-            self._attempts.admit_client(rate_class, network_prefix(call.client))
+            self._attempts.admit_client(rate_class, network_prefix(call.remote_address))

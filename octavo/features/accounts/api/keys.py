@@ -101,7 +101,7 @@ class SessionOperations:
     async def revoke_session(self, call: contract.Call, path: SessionPath) -> contract.Removed:
         """End a session."""
         caller = caller_of(call)
-        await self._own.end(caller.account_id, path.session_id, client=call.client)
+        await self._own.end(caller.account_id, path.session_id, remote_address=call.remote_address)
         return contract.REMOVED
 
     @contract.operation(
@@ -116,7 +116,9 @@ class SessionOperations:
     async def revoke_other_sessions(self, call: contract.Call) -> SessionsEnded:
         """End every session except that of the request."""
         caller = caller_of(call)
-        ended = await self._own.end_others(caller.account_id, caller.session_id, client=call.client)
+        ended = await self._own.end_others(
+            caller.account_id, caller.session_id, remote_address=call.remote_address
+        )
         return SessionsEnded(ended=ended)
 
     def _schema(self, session: Session, caller: Caller) -> AccountSession:
@@ -211,7 +213,7 @@ class KeyOperations:
         account_id = caller_of(call).account_id
         try:
             key, secret = await self._own.create(
-                account_id, name, expires_at, limits, client=call.client
+                account_id, name, expires_at, limits, remote_address=call.remote_address
             )
         except NotAMember as refusal:
             message = "You belong to no workspace with this id."
@@ -235,7 +237,7 @@ class KeyOperations:
     async def revoke_key(self, call: contract.Call, path: KeyPath) -> contract.Removed:
         """Revoke a key."""
         account_id = caller_of(call).account_id
-        await self._own.revoke(account_id, path.key_id, client=call.client)
+        await self._own.revoke(account_id, path.key_id, remote_address=call.remote_address)
         return contract.REMOVED
 
     def _checked(self, body: ApiKeyCreateInput) -> tuple[str, int | None, AccessLimits | None]:

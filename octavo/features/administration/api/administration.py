@@ -177,7 +177,7 @@ class AdministrationOperations:
         )
         return _schema(
             await self._administration.decide(
-                path.account_id, change, actor=caller.account_id, client=call.client
+                path.account_id, change, actor=caller.account_id, remote_address=call.remote_address
             )
         )
 
@@ -195,7 +195,9 @@ class AdministrationOperations:
     async def remove_account(self, call: contract.Call, path: AccountPath) -> contract.Removed:
         """Remove an account."""
         caller = require_administrator(call)
-        await self._removal.remove(path.account_id, actor=caller.account_id, client=call.client)
+        await self._removal.remove(
+            path.account_id, actor=caller.account_id, remote_address=call.remote_address
+        )
         return contract.REMOVED
 
 

@@ -71,7 +71,9 @@ class InstallationOperations:
         caller = require_administrator(call)
         return _installation_schema(
             await self._installation.change(
-                body.registration_policy, actor=caller.account_id, client=call.client
+                body.registration_policy,
+                actor=caller.account_id,
+                remote_address=call.remote_address,
             )
         )
 

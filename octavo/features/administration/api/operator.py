@@ -119,7 +119,7 @@ class OperatorOperations:
         account_id = path.account_id
         return _schema(
             await self._administration.decide(
-                account_id, change, actor="operator", client=call.client
+                account_id, change, actor="operator", remote_address=call.remote_address
             )
         )
 
@@ -138,7 +138,7 @@ class OperatorOperations:
     )
     async def remove_account(self, call: contract.Call, path: AccountPath) -> contract.Removed:
         """Remove an account."""
-        await self._removal.remove_by_operator(path.account_id, client=call.client)
+        await self._removal.remove_by_operator(path.account_id, remote_address=call.remote_address)
         return contract.REMOVED
 
     @contract.operation(

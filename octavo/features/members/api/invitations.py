@@ -142,7 +142,7 @@ class InvitationOperations:
         address, expires_at = self._checked(body.address, body.expires_at)
         made, token = await self._invitations.create(
             caller_of(call).account_id,
-            client=call.client,
+            remote_address=call.remote_address,
             role=body.role,
             address=address,
             expires_at=expires_at,
@@ -185,7 +185,7 @@ class InvitationOperations:
             path.invitation_id,
             None,
             actor=caller.account_id,
-            client=call.client,
+            remote_address=call.remote_address,
         )
         return contract.REMOVED
 
@@ -204,7 +204,9 @@ class InvitationOperations:
     async def accept_invitation(self, call: contract.Call, body: InvitationToken) -> Workspace:
         """Join a workspace."""
         account_id = caller_of(call).account_id
-        joined = await self._invitations.accept(account_id, body.token, client=call.client)
+        joined = await self._invitations.accept(
+            account_id, body.token, remote_address=call.remote_address
+        )
         return workspace_document(await self._access.seen(caller_of(call), joined))
 
     @contract.operation(
@@ -232,7 +234,7 @@ class InvitationOperations:
         address, expires_at = self._checked(body.address, body.expires_at)
         made, token = await self._invitations.create(
             caller.account_id,
-            client=call.client,
+            remote_address=call.remote_address,
             address=address,
             expires_at=expires_at,
             workspace_id=workspace_id,
@@ -277,7 +279,7 @@ class InvitationOperations:
             path.invitation_id,
             workspace_id,
             actor=caller.account_id,
-            client=call.client,
+            remote_address=call.remote_address,
         )
         return contract.REMOVED
 

@@ -106,7 +106,7 @@ class MemberOperations:
             caller.account_id,
             path.account_id,
             body.role,
-            client=call.client,
+            remote_address=call.remote_address,
         )
         return _schema(changed, address=True)
 
@@ -126,7 +126,9 @@ class MemberOperations:
         caller = caller_of(call)
         workspace_id = await self._access.workspace(caller, path.workspace_id, "read")
         account_id = path.account_id
-        await self._members.remove(workspace_id, caller.account_id, account_id, client=call.client)
+        await self._members.remove(
+            workspace_id, caller.account_id, account_id, remote_address=call.remote_address
+        )
         return contract.REMOVED
 
 

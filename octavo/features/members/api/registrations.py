@@ -89,7 +89,7 @@ class RegistrationOperations:
         self, call: contract.Call, body: RegistrationInput
     ) -> contract.Reply[AccountSchema]:
         """Create the account and begin its first session."""
-        made = await self._make(body, call.headers, call.client)
+        made = await self._make(body, call.headers, call.remote_address)
         max_age = int(self._life.absolute) if body.remember_me else None
         cookies = [session_cookie(made.token, max_age)]
         if body.remember_me:
@@ -102,7 +102,7 @@ class RegistrationOperations:
         return contract.Reply(account_schema(created, self._legal), tuple(cookies))
 
     async def _make(
-        self, body: RegistrationInput, headers: Sequence[Header], client: str | None
+        self, body: RegistrationInput, headers: Sequence[Header], remote_address: str | None
     ) -> SignedIn:
         require_origin(headers, self._origin)
         address, display_name = _checked(body)
@@ -114,7 +114,7 @@ class RegistrationOperations:
                 body.password,
                 display_name,
                 device_of(agent),
-                client,
+                remote_address,
                 accepted=None if body.consent is None else versions_of(body.consent),
             )
 

@@ -173,7 +173,9 @@ class ConnectionOperations:
         """End a grant with all of its tokens."""
         account_id = caller_of(call).account_id
         grant_id = path.connection_id
-        if not await self._server.tokens.end(account_id, grant_id, client=call.client):
+        if not await self._server.tokens.end(
+            account_id, grant_id, remote_address=call.remote_address
+        ):
             raise NotFound
         return contract.REMOVED
 
@@ -236,7 +238,7 @@ class ConnectionOperations:
                 body.parameters,
                 limits,
                 body.days,
-                client=call.client,
+                remote_address=call.remote_address,
                 shown=body.fingerprint,
             )
         return AccessDecision(redirect=redirect)

@@ -292,7 +292,9 @@ class OAuthOperations:
     async def remove_client(self, call: contract.Call, path: ClientPath) -> None:
         """Remove a program with all that people allowed it (RFC 7592 section 2.3)."""
         token = _bearer(call)
-        await self._server.clients.remove(ClientId(path.client), token, client=call.client)
+        await self._server.clients.remove(
+            ClientId(path.client), token, remote_address=call.remote_address
+        )
 
     @contract.operation(
         id="issueToken",
@@ -323,7 +325,7 @@ class OAuthOperations:
                 verifier=body.code_verifier,
                 redirect_uri=body.redirect_uri,
                 resource=body.resource,
-                client=call.client,
+                remote_address=call.remote_address,
             )
         else:
             if body.refresh_token is None:
@@ -333,7 +335,7 @@ class OAuthOperations:
                 body.refresh_token,
                 scope=body.scope,
                 resource=body.resource,
-                client=call.client,
+                remote_address=call.remote_address,
             )
         return contract.Reply(_token_response(issued), (_PRAGMA,))
 
@@ -354,7 +356,7 @@ class OAuthOperations:
     async def revoke_token(self, call: contract.Call, body: RevocationInput) -> None:
         """End a token."""
         client_id = await self._server.clients.authenticate(*_client_of(call, body))
-        await self._server.tokens.revoke(client_id, body.token, client=call.client)
+        await self._server.tokens.revoke(client_id, body.token, remote_address=call.remote_address)
 
     def _registered(self, made: "ClientRegistration") -> contract.Reply[RegisteredClient]:
         return self._described(made.client, made.secret, made.management_token)

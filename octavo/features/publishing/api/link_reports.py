@@ -93,7 +93,9 @@ class LinkReportOperations:
     async def dismiss_report(self, call: contract.Call, path: ReportPath) -> contract.Removed:
         """Close a report."""
         caller = require_administrator(call)
-        await self._reports.dismiss(path.report_id, actor=caller.account_id, client=call.client)
+        await self._reports.dismiss(
+            path.report_id, actor=caller.account_id, remote_address=call.remote_address
+        )
         return contract.REMOVED
 
     @contract.operation(
@@ -114,5 +116,7 @@ class LinkReportOperations:
     ) -> contract.Removed:
         """Take a link down."""
         caller = require_administrator(call)
-        await self._reports.take_down(path.report_id, actor=caller.account_id, client=call.client)
+        await self._reports.take_down(
+            path.report_id, actor=caller.account_id, remote_address=call.remote_address
+        )
         return contract.REMOVED

@@ -158,7 +158,7 @@ class PublicationOperations:
             workspace_id,
             _target(body.target),
             actor=caller.account_id,
-            client=call.client,
+            remote_address=call.remote_address,
             label=label,
             password=body.password,
             openings=body.openings,
@@ -211,7 +211,7 @@ class PublicationOperations:
             workspace_id,
             path.publication_id,
             actor=caller_of(call).account_id,
-            client=call.client,
+            remote_address=call.remote_address,
         )
         return contract.REMOVED
 

@@ -58,7 +58,7 @@ async def test_expired_key_is_refused_even_if_cached(
     made, _ = await users.account()
     account_id = made.account.account_id
     expiry = int(START + 60) * 1000
-    _, secret = await users.identity.own_keys.create(account_id, "a", expiry, client=None)
+    _, secret = await users.identity.own_keys.create(account_id, "a", expiry, remote_address=None)
     assert (await users.get(ACCOUNT, bearer(secret))).status == 200
     users.identity.sources.time = START + 60
     assert (await users.get(ACCOUNT, bearer(secret))).code == "key_refused"

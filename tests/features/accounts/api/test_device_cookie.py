@@ -106,14 +106,16 @@ async def test_token_ends_with_its_password_and_its_account(users: UsersApi, by:
                 new,
                 session=made.session.session_id,
                 end_others=False,
-                client=None,
+                remote_address=None,
             )
         case "reset":
-            await identity.password_reset.perform(await identity.reset_token(), new, client=None)
+            await identity.password_reset.perform(
+                await identity.reset_token(), new, remote_address=None
+            )
         case "state":
             await identity.set_state(account_id, "disabled")
         case _:
-            await identity.remove_own(account_id, PASSWORD, client=None)
+            await identity.remove_own(account_id, PASSWORD, remote_address=None)
     if by == "another account":
         await users.account()
     for _ in range(10):
@@ -128,7 +130,7 @@ async def test_browser_keeps_its_number_with_another_password(users: UsersApi) -
     device = device_cookie_of(await users.sign_in())
     new = "a wholly new password"
     identity = users.identity
-    await identity.password_reset.perform(await identity.reset_token(), new, client=None)
+    await identity.password_reset.perform(await identity.reset_token(), new, remote_address=None)
     again = device_cookie_of(await users.sign_in(password=new, headers=with_cookie(device)))
     assert again != device
     assert again[:40] == device[:40]

@@ -111,7 +111,9 @@ async def test_account_that_ends_meanwhile_gets_no_token(portal: UsersApi, ended
 
     async def end() -> None:
         if ended == "removed":
-            await identity.removal.remove(made.account.account_id, actor="system", client=None)
+            await identity.removal.remove(
+                made.account.account_id, actor="system", remote_address=None
+            )
         else:
             await identity.set_state(made.account.account_id, "disabled")
 

@@ -42,13 +42,13 @@ async def sign_in(town: Town, person: Person, random: Random) -> None:
     """Sign in, usually with the newest password."""
     password = random.choice([*person.passwords, *[person.passwords[-1]] * 3])
 
-    async def act(process: IdentityProcess, client: str) -> None:
+    async def act(process: IdentityProcess, remote_address: str) -> None:
         made = await recorded(
             town.guesses,
             process,
             person.address,
             lambda: process.identity.signing_in.sign_in(
-                person.address, password, "Firefox", client
+                person.address, password, "Firefox", remote_address
             ),
         )
         account_id = made.account.account_id
@@ -63,13 +63,13 @@ async def guess(town: Town, random: Random) -> None:
     """Guess the password of somebody, several times at once."""
     address, number = town.other(random).address, random.choice([3, 8, 12])
 
-    async def act(process: IdentityProcess, client: str) -> None:
+    async def act(process: IdentityProcess, remote_address: str) -> None:
         signing_in = process.identity.signing_in
         await guess_many(
             town.guesses,
             process,
             address,
-            lambda: signing_in.sign_in(address, "a wrong password", "Firefox", client),
+            lambda: signing_in.sign_in(address, "a wrong password", "Firefox", remote_address),
             number,
         )
 
@@ -85,14 +85,14 @@ async def change_password(town: Town, person: Person, random: Random) -> None:
     current, new = person.passwords[-1], new_password(random)
     person.passwords.append(new)
 
-    async def act(process: IdentityProcess, client: str) -> bool:
+    async def act(process: IdentityProcess, remote_address: str) -> bool:
         await process.identity.own_password.change(
             ready(person),
             current,
             new,
             session=SessionId(kept.credential_id),
             end_others=True,
-            client=client,
+            remote_address=remote_address,
         )
         return True
 
@@ -105,7 +105,7 @@ async def request_reset(town: Town, person: Person, random: Random) -> None:
     """Have a token sent, which is not recorded."""
     asked = random.choice([person, person, town.other(random)])
 
-    async def act(process: IdentityProcess, client: str) -> None:
+    async def act(process: IdentityProcess, remote_address: str) -> None:
         await process.identity.password_reset.request(asked.address)
 
     await town.deeds.attempt(random, "request reset", (), act)
@@ -114,7 +114,7 @@ async def request_reset(town: Town, person: Person, random: Random) -> None:
 async def deliver(town: Town, person: Person, random: Random) -> None:
     """Deliver the next message of the outbox."""
 
-    async def act(process: IdentityProcess, client: str) -> None:
+    async def act(process: IdentityProcess, remote_address: str) -> None:
         await deliver_one(town, process)
 
     await town.deeds.attempt(random, "deliver mail", (), act)
@@ -155,10 +155,10 @@ async def reset(town: Town, person: Person, random: Random) -> None:
     sessions = of_kind(subject, "session")
     expired = milliseconds(START + trio.current_time()) > town.expiries[token]
 
-    async def act(process: IdentityProcess, client: str) -> bool:
+    async def act(process: IdentityProcess, remote_address: str) -> bool:
         for each in sessions[-1:]:
             await process.identity.credentials.of_session(each.secret.encode())
-        await process.identity.password_reset.perform(token, new, client=client)
+        await process.identity.password_reset.perform(token, new, remote_address=remote_address)
         return True
 
     if await town.deeds.attempt(random, "reset", ("password_changed",), act, once=token):
@@ -173,8 +173,10 @@ async def consent(town: Town, person: Person, random: Random) -> None:
     """Accept the documents in force, or others by mistake."""
     versions = random.choice([LEGAL.versions, LEGAL.versions, Versions("1")])
 
-    async def act(process: IdentityProcess, client: str) -> None:
-        await process.identity.own_consent.accept(ready(person), versions, client=client)
+    async def act(process: IdentityProcess, remote_address: str) -> None:
+        await process.identity.own_consent.accept(
+            ready(person), versions, remote_address=remote_address
+        )
 
     await town.deeds.attempt(random, "consent", ("documents_accepted",), act)
 
@@ -182,8 +184,10 @@ async def consent(town: Town, person: Person, random: Random) -> None:
 async def choose_policy(town: Town, person: Person, random: Random) -> None:
     """Choose who may register, as an administrator."""
 
-    async def act(process: IdentityProcess, client: str) -> None:
-        await process.identity.installation.change("invitation", actor=ready(person), client=client)
+    async def act(process: IdentityProcess, remote_address: str) -> None:
+        await process.identity.installation.change(
+            "invitation", actor=ready(person), remote_address=remote_address
+        )
 
     await town.deeds.attempt(random, "choose policy", ("installation_changed",), act)
 
@@ -191,10 +195,10 @@ async def choose_policy(town: Town, person: Person, random: Random) -> None:
 async def create_key(town: Town, person: Person, random: Random) -> None:
     """Create a key."""
 
-    async def act(process: IdentityProcess, client: str) -> None:
+    async def act(process: IdentityProcess, remote_address: str) -> None:
         account_id = ready(person)
         key, secret = await process.identity.own_keys.create(
-            account_id, "script", None, client=client
+            account_id, "script", None, remote_address=remote_address
         )
         person.credentials.append(Credential("key", key.key_id, account_id, secret))
 
@@ -209,15 +213,17 @@ async def revoke(town: Town, person: Person, random: Random) -> None:
     which = random.choice([*held, *of_kind(person, "key")[-1:] * 3])
     account_id = AccountId(which.account_id)
 
-    async def act(process: IdentityProcess, client: str) -> bool:
+    async def act(process: IdentityProcess, remote_address: str) -> bool:
         identity, secret = process.identity, which.secret.encode()
         if which.kind == "key":
             await identity.credentials.of_key(secret)
-            await identity.own_keys.revoke(account_id, KeyId(which.credential_id), client=client)
+            await identity.own_keys.revoke(
+                account_id, KeyId(which.credential_id), remote_address=remote_address
+            )
         else:
             await identity.credentials.of_session(secret)
             await identity.own_sessions.end(
-                account_id, SessionId(which.credential_id), client=client
+                account_id, SessionId(which.credential_id), remote_address=remote_address
             )
         return True
 
@@ -229,7 +235,7 @@ async def revoke(town: Town, person: Person, random: Random) -> None:
 async def open_portal(town: Town, person: Person, random: Random) -> None:
     """Open the portal of the operator, which is not recorded."""
 
-    async def act(process: IdentityProcess, client: str) -> None:
+    async def act(process: IdentityProcess, remote_address: str) -> None:
         address = await process.identity.portal.open(ready(person), "plan")
         town.portal.append(parse_qs(urlsplit(address).query)["token"][0])
 
@@ -242,7 +248,7 @@ async def redeem(town: Town, person: Person, random: Random) -> None:
         return
     token = random.choice(town.portal[-2:])
 
-    async def act(process: IdentityProcess, client: str) -> None:
+    async def act(process: IdentityProcess, remote_address: str) -> None:
         await process.identity.portal.redeem(token)
 
     await town.deeds.attempt(random, "redeem", (), act, once=token)

@@ -63,12 +63,12 @@ def count_administrators_before(patch: pytest.MonkeyPatch) -> None:
         change: DecisionsChange,
         *,
         actor: Actor,
-        client: str | None,
+        remote_address: str | None,
     ) -> AccountSummary:
         await self._store.read(
             lambda transaction: require_administrator_besides(transaction, account_id)
         )
-        return await decide(self, account_id, change, actor=actor, client=client)
+        return await decide(self, account_id, change, actor=actor, remote_address=remote_address)
 
     patch.setattr(Administration, "decide", early)
     patch.setattr(accounts, "require_administrator_besides", _nothing)
@@ -143,12 +143,16 @@ def write_again_after_a_failure(patch: pytest.MonkeyPatch) -> None:
         account_id: AccountId,
         role: Role,
         *,
-        client: str | None,
+        remote_address: str | None,
     ) -> WorkspaceMember:
         try:
-            return await change(self, workspace_id, actor, account_id, role, client=client)
+            return await change(
+                self, workspace_id, actor, account_id, role, remote_address=remote_address
+            )
         except StoreUnavailable:
-            return await change(self, workspace_id, actor, account_id, role, client=client)
+            return await change(
+                self, workspace_id, actor, account_id, role, remote_address=remote_address
+            )
 
     patch.setattr(Members, "change", twice)
 
@@ -163,10 +167,10 @@ def acknowledge_failures(patch: pytest.MonkeyPatch) -> None:
         actor: AccountId,
         account_id: AccountId,
         *,
-        client: str | None,
+        remote_address: str | None,
     ) -> None:
         with suppress(StoreUnavailable):
-            await remove(self, workspace_id, actor, account_id, client=client)
+            await remove(self, workspace_id, actor, account_id, remote_address=remote_address)
 
     patch.setattr(Members, "remove", anyway)
 
@@ -237,7 +241,11 @@ def choose_without_a_record(patch: pytest.MonkeyPatch) -> None:
     """The policy of registration is changed, and nobody records by whom."""
 
     async def change(
-        self: Installation, policy: RegistrationPolicy, *, actor: AccountId, client: str | None
+        self: Installation,
+        policy: RegistrationPolicy,
+        *,
+        actor: AccountId,
+        remote_address: str | None,
     ) -> None:
         await self._store.write(invitations.choose_policy(policy, actor))
 
@@ -259,14 +267,14 @@ def count_attempts_after_the_hash(patch: pytest.MonkeyPatch) -> None:
         address: Address,
         password: str,
         device: str,
-        client: str | None,
+        remote_address: str | None,
         *,
         known: KnownDevice | None = None,
     ) -> SignedIn:
         looking, attempts = copy(self), self._attempts
         looking._attempts = deepcopy(attempts)
         try:
-            return await sign_in(looking, address, password, device, client, known=known)
+            return await sign_in(looking, address, password, device, remote_address, known=known)
         finally:
             with suppress(TooManyAttempts):
                 attempts.admit_account("sign-in", address)

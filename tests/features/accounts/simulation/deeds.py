@@ -28,7 +28,7 @@ class Deed:
 
     Attributes:
         name: what it was, with its number.
-        mark: identifies its audit entries: their client, or the account that removed itself.
+        mark: identifies its audit entries: their address, or the account that removed itself.
         entries: the kinds of the entries that record it.
         once: the token that it used, which can be used once; empty without one.
         silent: whether it may be acknowledged without a change.
@@ -91,19 +91,19 @@ class Deeds:
     ) -> R | None:
         """Attempt a change in some process; return its result, None without an acknowledgement.
 
-        ``act`` receives the process and the address of the client, which is unique. ``silent``:
+        ``act`` receives the process and a remote address, which is unique. ``silent``:
         whether it may be acknowledged without a change, which has no entry.
         """
         number = len(self.done) + 1
-        client = f"10.0.{number // 256}.{number % 256}"
-        deed = Deed(f"{name} #{number}", mark or client, entries, once, silent)
+        remote_address = f"10.0.{number // 256}.{number % 256}"
+        deed = Deed(f"{name} #{number}", mark or remote_address, entries, once, silent)
         self.done.append(deed)
         result: R | None = None
         about, code = (deed.name, deed.mark), ""
         try:
             result = await self.asking.ask(
                 random,
-                lambda process, _: act(process, client),
+                lambda process, _: act(process, remote_address),
                 f"{deed.name} of {deed.mark}",
                 *about,
             )

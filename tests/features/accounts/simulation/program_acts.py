@@ -23,9 +23,9 @@ async def allow(town: Town, person: Person, random: Random) -> None:
         return
     client_id, _ = random.choice(town.programs)
 
-    async def act(process: IdentityProcess, client: str) -> None:
+    async def act(process: IdentityProcess, remote_address: str) -> None:
         account_id = ready(person)
-        code = await process.oauth.code(account_id, client_id, client=client)
+        code = await process.oauth.code(account_id, client_id, remote_address=remote_address)
         digest = digest_of(code.encode())
         stored = (each.state.secrets.get(digest) for each in reversed(town.deeds.steps()))
         grant_id = next(each.grant_id for each in stored if each is not None)
@@ -59,8 +59,8 @@ async def steal(town: Town, person: Person, random: Random) -> None:
         return
     secret = random.choice([family.code, *family.renewals[-1:]])
 
-    async def act(process: IdentityProcess, client: str) -> None:
-        await _tokens(process, thief, family, secret, client)
+    async def act(process: IdentityProcess, remote_address: str) -> None:
+        await _tokens(process, thief, family, secret, remote_address)
         town.deeds.violated("another program got tokens")
 
     await town.deeds.attempt(random, "steal", (), act)
@@ -73,9 +73,11 @@ async def end_access(town: Town, person: Person, random: Random) -> None:
         return
     family = random.choice(own[-RECENT:])
 
-    async def act(process: IdentityProcess, client: str) -> bool:
+    async def act(process: IdentityProcess, remote_address: str) -> bool:
         await _show(process, family)
-        await process.oauth.tokens.end(family.account_id, family.grant_id, client=client)
+        await process.oauth.tokens.end(
+            family.account_id, family.grant_id, remote_address=remote_address
+        )
         return True
 
     if await town.deeds.attempt(random, "end access", ("grant_revoked",), act, silent=True):
@@ -94,9 +96,9 @@ async def revoke_token(town: Town, person: Person, random: Random) -> None:
         return
     family.revoked.add(secret)
 
-    async def act(process: IdentityProcess, client: str) -> bool:
+    async def act(process: IdentityProcess, remote_address: str) -> bool:
         await _show(process, family)
-        await process.oauth.tokens.revoke(family.client_id, secret, client=client)
+        await process.oauth.tokens.revoke(family.client_id, secret, remote_address=remote_address)
         return True
 
     deeds = town.deeds
@@ -113,15 +115,17 @@ async def uninstall(town: Town, person: Person, random: Random) -> None:
     """Remove a program with all that it was allowed, or register a new one."""
     if len(town.programs) < PROGRAMS:
 
-        async def install(process: IdentityProcess, client: str) -> None:
+        async def install(process: IdentityProcess, remote_address: str) -> None:
             await town.install(process)
 
         await town.deeds.attempt(random, "install", (), install)
         return
     client_id, management_token = program = random.choice(town.programs)
 
-    async def act(process: IdentityProcess, client: str) -> bool:
-        await process.oauth.clients.remove(client_id, management_token, client=client)
+    async def act(process: IdentityProcess, remote_address: str) -> bool:
+        await process.oauth.clients.remove(
+            client_id, management_token, remote_address=remote_address
+        )
         return True
 
     if await town.deeds.attempt(random, "uninstall", MANY_ENDED, act, silent=True):
@@ -138,11 +142,11 @@ async def _use(town: Town, random: Random, family: Family, secret: str) -> None:
     replayed, ended = secret in family.used, family.ended
     clients = []
 
-    async def act(process: IdentityProcess, client: str) -> IssuedTokens | OAuthRefusal:
-        clients.append(client)
+    async def act(process: IdentityProcess, remote_address: str) -> IssuedTokens | OAuthRefusal:
+        clients.append(remote_address)
         await _show(process, family)
         try:
-            return await _tokens(process, family.client_id, family, secret, client)
+            return await _tokens(process, family.client_id, family, secret, remote_address)
         except OAuthRefusal as refusal:
             # A refused replay is recorded as the end of the grant.
             return refusal
@@ -174,12 +178,12 @@ async def _use(town: Town, random: Random, family: Family, secret: str) -> None:
 
 
 async def _tokens(
-    process: IdentityProcess, client_id: ClientId, family: Family, secret: str, client: str
+    process: IdentityProcess, client_id: ClientId, family: Family, secret: str, remote_address: str
 ) -> IssuedTokens:
     """Ask for tokens as a program. Raises `OAuthRefusal`."""
     await process.oauth.clients.authenticate(client_id, None)
     ask = process.oauth.exchange if secret == family.code else process.oauth.renew
-    return await ask(client_id, secret, client=client)
+    return await ask(client_id, secret, remote_address=remote_address)
 
 
 async def _show(process: IdentityProcess, family: Family) -> None:

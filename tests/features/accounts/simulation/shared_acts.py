@@ -21,9 +21,12 @@ async def invite(town: Town, person: Person, random: Random) -> None:
     workspace = random.choice([None, home, home, *WORKSPACES])
     role = None if workspace is None else random.choice(ROLES)
 
-    async def act(process: IdentityProcess, client: str) -> None:
+    async def act(process: IdentityProcess, remote_address: str) -> None:
         invitation, token = await process.invitations.create(
-            ready(person), client=client, workspace_id=workspace, workspace_role=role
+            ready(person),
+            remote_address=remote_address,
+            workspace_id=workspace,
+            workspace_role=role,
         )
         town.invitations.append((token, invitation.invitation_id))
 
@@ -36,8 +39,8 @@ async def register(town: Town, person: Person, random: Random) -> None:
         return
     token, _ = random.choice(town.invitations[-3:])
 
-    async def act(process: IdentityProcess, client: str) -> None:
-        await town.register(process, person, token, new_password(random), client)
+    async def act(process: IdentityProcess, remote_address: str) -> None:
+        await town.register(process, person, token, new_password(random), remote_address)
 
     await town.deeds.attempt(random, "register", ("account_registered",), act, once=token)
 
@@ -48,8 +51,8 @@ async def accept(town: Town, person: Person, random: Random) -> None:
         return
     token, _ = random.choice(town.invitations[-4:])
 
-    async def act(process: IdentityProcess, client: str) -> None:
-        await process.invitations.accept(ready(person), token, client=client)
+    async def act(process: IdentityProcess, remote_address: str) -> None:
+        await process.invitations.accept(ready(person), token, remote_address=remote_address)
 
     await town.deeds.attempt(random, "accept", ("invitation_accepted",), act, once=token)
 
@@ -60,9 +63,9 @@ async def withdraw(town: Town, person: Person, random: Random) -> None:
         return
     _, invitation_id = random.choice(town.invitations)
 
-    async def act(process: IdentityProcess, client: str) -> None:
+    async def act(process: IdentityProcess, remote_address: str) -> None:
         await process.invitations.revoke(
-            InvitationId(invitation_id), None, actor=ready(person), client=client
+            InvitationId(invitation_id), None, actor=ready(person), remote_address=remote_address
         )
 
     await town.deeds.attempt(random, "withdraw", ("invitation_revoked",), act, silent=True)
@@ -73,8 +76,10 @@ async def change_role(town: Town, person: Person, random: Random) -> None:
     workspace, other = random.choice(WORKSPACES), town.other(random)
     role = random.choice(["owner", *ROLES])
 
-    async def act(process: IdentityProcess, client: str) -> None:
-        await process.members.change(workspace, ready(person), ready(other), role, client=client)
+    async def act(process: IdentityProcess, remote_address: str) -> None:
+        await process.members.change(
+            workspace, ready(person), ready(other), role, remote_address=remote_address
+        )
 
     await town.deeds.attempt(random, "change role", ("member_changed",), act)
 
@@ -83,8 +88,10 @@ async def leave(town: Town, person: Person, random: Random) -> None:
     """Leave a workspace, or remove another member."""
     workspace, other = random.choice(WORKSPACES), random.choice([person, town.other(random)])
 
-    async def act(process: IdentityProcess, client: str) -> None:
-        await process.members.remove(workspace, ready(person), ready(other), client=client)
+    async def act(process: IdentityProcess, remote_address: str) -> None:
+        await process.members.remove(
+            workspace, ready(person), ready(other), remote_address=remote_address
+        )
 
     await town.deeds.attempt(random, "leave", ("member_removed",), act)
 
@@ -103,9 +110,9 @@ async def decide(town: Town, person: Person, random: Random) -> None:
     )
     sessions = of_kind(other, "session") if change.state == "disabled" else []
 
-    async def act(process: IdentityProcess, client: str) -> bool:
+    async def act(process: IdentityProcess, remote_address: str) -> bool:
         await process.identity.administration.decide(
-            ready(other), change, actor=ready(person), client=client
+            ready(other), change, actor=ready(person), remote_address=remote_address
         )
         return True
 
@@ -121,7 +128,7 @@ async def control(town: Town, person: Person, random: Random) -> None:
     # Somebody else may decide meanwhile.
     thinking = random.choice([0.0, 0.1, 0.6])
 
-    async def act(process: IdentityProcess, client: str) -> None:
+    async def act(process: IdentityProcess, remote_address: str) -> None:
         administration = process.identity.administration
         revision = (await administration.read(ready(other))).decisions.controls.revision
         await trio.sleep(thinking)
@@ -129,7 +136,7 @@ async def control(town: Town, person: Person, random: Random) -> None:
             ready(other),
             DecisionsChange(controls=ControlsChange(revision, locked)),
             actor="operator",
-            client=client,
+            remote_address=remote_address,
         )
 
     await town.deeds.attempt(random, "control", ("controls_changed",), act)
@@ -140,12 +147,12 @@ async def remove(town: Town, person: Person, random: Random) -> None:
     other, by_operator = town.other(random), random.random() < 0.3
     account_id, held = ready(other), [*other.credentials]
 
-    async def act(process: IdentityProcess, client: str) -> bool:
+    async def act(process: IdentityProcess, remote_address: str) -> bool:
         removal = process.identity.removal
         if by_operator:
-            await removal.remove_by_operator(account_id, client=client)
+            await removal.remove_by_operator(account_id, remote_address=remote_address)
         else:
-            await removal.remove(account_id, actor=ready(person), client=client)
+            await removal.remove(account_id, actor=ready(person), remote_address=remote_address)
         return True
 
     if await town.deeds.attempt(random, "remove", ("account_removed",), act):
@@ -156,8 +163,10 @@ async def remove_own(town: Town, person: Person, random: Random) -> None:
     """Remove the own account."""
     account_id, held = ready(person), [*person.credentials]
 
-    async def act(process: IdentityProcess, client: str) -> bool:
-        await process.identity.remove_own(account_id, person.passwords[-1], client=client)
+    async def act(process: IdentityProcess, remote_address: str) -> bool:
+        await process.identity.remove_own(
+            account_id, person.passwords[-1], remote_address=remote_address
+        )
         return True
 
     mark = f"{account_id} itself"

@@ -103,7 +103,12 @@ class Town:
         return random.choice([each for each in self.people.values() if each.account_id])
 
     async def register(
-        self, process: IdentityProcess, person: Person, token: str, password: str, client: str
+        self,
+        process: IdentityProcess,
+        person: Person,
+        token: str,
+        password: str,
+        remote_address: str,
     ) -> None:
         """Register a person, who then knows a session."""
         made = await process.identity.registration.register(
@@ -112,7 +117,7 @@ class Town:
             password,
             person.name.title(),
             "Firefox",
-            client,
+            remote_address,
             accepted=LEGAL.versions,
         )
         person.account_id = made.account.account_id
@@ -131,9 +136,12 @@ class Town:
         await process.store.write(create(CELLAR, "Cellar", self._id("ann"), 0))
         for workspace, owner, name, role in FIRST_MEMBERS:
             _, token = await process.invitations.create(
-                self._id(owner), client="192.0.2.1", workspace_id=workspace, workspace_role=role
+                self._id(owner),
+                remote_address="192.0.2.1",
+                workspace_id=workspace,
+                workspace_role=role,
             )
-            await process.invitations.accept(self._id(name), token, client="192.0.2.1")
+            await process.invitations.accept(self._id(name), token, remote_address="192.0.2.1")
 
     async def install(self, process: IdentityProcess) -> None:
         """Register another program."""

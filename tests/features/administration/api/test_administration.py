@@ -380,12 +380,14 @@ async def test_former_administrator_decides_nothing_whose_caller_was_known_befor
     await installation.update("root", "other", role="member")
     with pytest.raises(NotAdministrator):
         await administration.decide(
-            other, DecisionsChange(role="administrator"), actor=other, client=None
+            other, DecisionsChange(role="administrator"), actor=other, remote_address=None
         )
     with pytest.raises(NotAdministrator):
-        await installation.users.identity.removal.remove(root, actor=other, client=None)
+        await installation.users.identity.removal.remove(root, actor=other, remote_address=None)
     with pytest.raises(NotAdministrator):
-        await installation.users.invitations.create(other, client=None, role="administrator")
+        await installation.users.invitations.create(
+            other, remote_address=None, role="administrator"
+        )
     assert (await installation.listed())["other"]["role"] == "member"
 
 

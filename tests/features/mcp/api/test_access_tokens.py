@@ -57,7 +57,7 @@ async def test_other_credentials_are_refused(kind: str) -> None:
         made = await identity.account()
         account_id = made.account.account_id
         _, tokens = await OAuthRig(identity).connected(account_id)
-        _, key = await identity.own_keys.create(account_id, "a", None, client=None)
+        _, key = await identity.own_keys.create(account_id, "a", None, remote_address=None)
         given = {
             "refresh token": tokens.refresh,
             "API key": key,

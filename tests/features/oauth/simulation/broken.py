@@ -50,9 +50,9 @@ def forgive_replays(patch: pytest.MonkeyPatch) -> None:
     """A code or a refresh token that is used again is refused, and its grant remains."""
     end = Tokens._end
 
-    async def forgive(self: Tokens, grant: Grant, reason: str, client: str | None) -> None:
+    async def forgive(self: Tokens, grant: Grant, reason: str, remote_address: str | None) -> None:
         if reason == "program":
-            await end(self, grant, reason, client)
+            await end(self, grant, reason, remote_address)
 
     patch.setattr(Tokens, "_end", forgive)
 
@@ -93,7 +93,7 @@ def serve_any_program(patch: pytest.MonkeyPatch) -> None:
         verifier: str,
         redirect_uri: str | None,
         resource: str | None,
-        client: str | None = None,
+        remote_address: str | None = None,
     ) -> IssuedTokens:
         found = await self._store.read(oauth_grants.code_of(digest_of(code.encode())))
         return await exchange(
@@ -103,7 +103,7 @@ def serve_any_program(patch: pytest.MonkeyPatch) -> None:
             verifier=verifier,
             redirect_uri=redirect_uri,
             resource=resource,
-            client=client,
+            remote_address=remote_address,
         )
 
     patch.setattr(Tokens, "exchange", for_anybody)

@@ -203,7 +203,7 @@ def revoke_in_memory(patch: pytest.MonkeyPatch) -> None:
         publication_id: PublicationId,
         *,
         actor: AccountId,
-        client: str | None,
+        remote_address: str | None,
     ) -> None:
         revoked.setdefault(self._store, set()).add(publication_id)
 

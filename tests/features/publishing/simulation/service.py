@@ -195,7 +195,7 @@ class _Run:
                     VAULT,
                     target,
                     actor=ANN,
-                    client=None,
+                    remote_address=None,
                     password=password,
                     openings=openings,
                     expires_at=expires_at,
@@ -228,7 +228,7 @@ class _Run:
             await self._asking.ask(
                 random,
                 lambda process, _: process.links.revoke(
-                    VAULT, PublicationId(known.link), actor=ANN, client=None
+                    VAULT, PublicationId(known.link), actor=ANN, remote_address=None
                 ),
                 f"revoke {known.link}",
                 known.link,
@@ -271,7 +271,7 @@ class _Run:
     ) -> None:
         async def decide(process: PublishingProcess, _: float) -> None:
             does = process.reports.take_down if taken_down else process.reports.dismiss
-            await does(report.report_id, actor=ROOT, client=None)
+            await does(report.report_id, actor=ROOT, remote_address=None)
 
         known.ending = known.ending or taken_down
         with suppress(ReportMissing):

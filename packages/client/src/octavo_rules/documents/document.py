@@ -122,7 +122,7 @@ _STRING_IN_ROOT = b"\0\4\1" + write_varint(len(ROOT)) + ROOT.encode()
 _NO_DELETIONS = b"\0"
 
 
-def client_of(identifier: str) -> int:
+def yjs_client_id_of(identifier: str) -> int:
     """Return the Yjs client id of an identifier, of 53 bits as in JavaScript."""
     return int.from_bytes(hashlib.sha256(identifier.encode()).digest()[:7], "big") >> 3
 
@@ -138,7 +138,7 @@ def initial(content_id: ContentId, text: str) -> StoredDocument:
         return StoredDocument(epoch, NOTHING, write_state_vector({}))
     data = text.encode()
     length = len(text) if len(data) == len(text) else len(text.encode("utf-16-le")) // 2
-    client = client_of(content_id)
+    client = yjs_client_id_of(content_id)
     written = write_varint(len(data)) + data
     state = _ONE_ITEM + write_varint(client) + _STRING_IN_ROOT + written + _NO_DELETIONS
     return StoredDocument(epoch, state, write_state_vector({client: length}))
