@@ -4,6 +4,7 @@ import gc
 import os
 import shutil
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import hypothesis
@@ -35,7 +36,7 @@ __all__ = [
     "users",
 ]
 
-LONGEST = Path(__file__).parent / "simulation"
+TESTS = Path(__file__).parent
 
 readable_ids.install()
 compiled_once.install()
@@ -62,8 +63,29 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the longest tests first: at the end, one process would wait for the other."""
-    items.sort(key=lambda item: not item.path.is_relative_to(LONGEST))
+    """Let each process begin with some of the longest tests, so that short ones remain at the end.
+
+    pytest-xdist gives each process a part of the list, of the same number of tests; a process that
+    has run all of its own takes tests from the end of the longest remainder. The first process
+    begins with simulations, which compute, the others with tests of servers, which often wait.
+    """
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    simulations = [item for item in items if "simulation" in item.path.parts]
+    of_servers = [item for item in items if item.path.is_relative_to(TESTS / "e2e")]
+    long = {*simulations, *of_servers}
+    others = iter([item for item in items if item not in long])
+    files = list(dict.fromkeys(item.path for item in of_servers))
+    files_each = -(-len(files) // max(1, processes - 1))
+    beginnings = [simulations]
+    for first in range(0, len(files), files_each or 1):
+        some = files[first : first + files_each]
+        beginnings.append([item for item in of_servers if item.path in some])
+    length = len(items) // processes
+    items[:] = [
+        item
+        for beginning in beginnings
+        for item in (*beginning, *islice(others, max(0, length - len(beginning))))
+    ] + list(others)
 
 
 @pytest.hookimpl(wrapper=True)
