@@ -269,6 +269,12 @@ async def _is_sole_owner(visitor: Visitor, workspace: Workspace) -> bool:
     )
 
 
+async def names_of(visitor: Visitor, workspace_id: str) -> Mapping[str, str]:
+    """Return the names of the members by their accounts."""
+    members = await _every(visitor, workspace_id)
+    return {member.account_id: member.display_name for member in members}
+
+
 async def _every(visitor: Visitor, workspace_id: str) -> list[MemberSchema]:
     path, after = f"{LIST}/{workspace_id}/members", None
     members: list[MemberSchema] = []

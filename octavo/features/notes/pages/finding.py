@@ -7,8 +7,9 @@ from octavo_rules.problems import Problem
 from octavo_rules.schemas import LinkList, SearchResults, SnippetDocument
 from quart import Response
 
+from octavo.features.members.pages.members import names_of
 from octavo.features.notes.member_notes import missing_path
-from octavo.features.notes.pages.frame import NotePages, names_of
+from octavo.features.notes.pages.frame import NotePages
 from octavo.http import contract
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, form_errors_of

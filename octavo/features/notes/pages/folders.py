@@ -6,7 +6,8 @@ from octavo_rules.schemas import FileList, ListedFile
 from quart import Response
 
 from octavo.features.files.api.reading import without_new_round
-from octavo.features.notes.pages.frame import NotePages, crumbs_of, names_of
+from octavo.features.members.pages.members import names_of
+from octavo.features.notes.pages.frame import NotePages, crumbs_of
 from octavo.features.notes.pages.note import newest
 from octavo.http.pages.page_registry import Audience, Visitor
 from octavo.http.pages.responses import HOME, show

@@ -12,7 +12,6 @@ from quart import Response
 
 from octavo.access.ports import Clock, NewEntropy, milliseconds
 from octavo.features.files.api.files import NoteTexts
-from octavo.features.members.api.members import MemberList
 from octavo.features.notes.member_notes import Level, MemberNotes, NoteBody, OpenNote
 from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import FormErrors, report, show
@@ -191,12 +190,6 @@ async def writable(visitor: Visitor, workspace_id: str) -> Workspace:
     if not grants(workspace.role, "write"):
         raise Forbidden("You may read the notes of this workspace, but not change them.")
     return workspace
-
-
-async def names_of(visitor: Visitor, workspace_id: str) -> Mapping[str, str]:
-    """Return the names of the members by their accounts."""
-    members = await visitor.api.get(MemberList, f"{LIST}/{workspace_id}/members", limit="500")
-    return {member.account_id: member.display_name for member in members.items}
 
 
 def identifier(text: str) -> str | None:

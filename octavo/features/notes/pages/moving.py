@@ -8,6 +8,7 @@ from octavo_rules.schemas import FileChange, FileLinks, FileList, ListedRevision
 from quart import Response
 
 from octavo.features.files.api.reading import without_new_round
+from octavo.features.members.pages.members import names_of
 from octavo.features.notes.pages import frame
 from octavo.features.notes.pages.note import live_file, newest
 from octavo.http import contract
@@ -149,7 +150,7 @@ def add_deletion_pages(pages: frame.NotePages) -> None:
             "notes/deleted.html",
             workspace,
             page=without_new_round(page),
-            names=await frame.names_of(visitor, workspace_id) if page.items else {},
+            names=await names_of(visitor, workspace_id) if page.items else {},
             name_of=name_of,
         )
 

@@ -11,6 +11,7 @@ from octavo_rules.schemas import DiffHunk, ListedRevision, RevisionDiff, Revisio
 from quart import Response
 
 from octavo.features.history.rules.revision_diff import ChangedPiece
+from octavo.features.members.pages.members import names_of
 from octavo.features.notes.pages import differences, frame
 from octavo.features.publishing.pages.outline import outline_of
 from octavo.http import contract
@@ -301,7 +302,7 @@ async def _revision(
         trouble=None if trouble is None else form_errors_of(trouble),
         file=file,
         body=body,
-        author=(await frame.names_of(visitor, workspace_id)).get(file.head.author),
+        author=(await names_of(visitor, workspace_id)).get(file.head.author),
         is_head=head is not None and head.id == file.head.id,
         name=name_of(path),
         title=("" if body is None else body.title) or name_of(path),

@@ -17,7 +17,8 @@ from octavo.features.history.api.restorations import (
     RestorationSchema,
 )
 from octavo.features.history.rules.restoration import RestorationSpan, undoes
-from octavo.features.notes.pages.frame import NotePages, crumbs_of, names_of, writable
+from octavo.features.members.pages.members import names_of
+from octavo.features.notes.pages.frame import NotePages, crumbs_of, writable
 from octavo.http.pages.page_registry import Visitor
 from octavo.http.pages.responses import HOME, FormErrors, form_errors_of, redirect
 from octavo.http.pages.workspace_paths import LIST, path_of

@@ -15,7 +15,7 @@ from quart import Response
 
 from octavo.access.ports import Clock
 from octavo.features.administration.pages.administration import PLACE
-from octavo.features.members.api.members import MemberList
+from octavo.features.members.pages.members import names_of
 from octavo.features.publishing.api import publications
 from octavo.features.publishing.api.link_reports import LinkReportList, LinkReportSchema
 from octavo.features.publishing.api.publications import PublishedLinkSchema, PublishedTarget
@@ -182,7 +182,7 @@ def add_publication_pages(site: PageRegistry, now: Clock) -> None:
             ended=[item for item in page.items if item.state != "live"],
             name_of=name_of,
             limits_of=limits_of,
-            names=await _names(visitor, workspace_id),
+            names=await names_of(visitor, workspace_id),
         )
 
     @site.page(f"{_RULE}/new")
@@ -252,12 +252,6 @@ async def _managed(visitor: Visitor, workspace_id: str) -> Workspace:
     if not grants(workspace.role, "manage"):
         raise Forbidden("Only the owners and the administrators of a workspace publish its notes.")
     return workspace
-
-
-async def _names(visitor: Visitor, workspace_id: str) -> Mapping[str, str]:
-    """Return the names of the members by their accounts."""
-    members = await visitor.api.get(MemberList, f"{LIST}/{workspace_id}/members", limit="500")
-    return {item.account_id: item.display_name for item in members.items}
 
 
 async def _link(
