@@ -4,7 +4,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, cast
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from octavo.features.mcp.notes import Notes
 
@@ -182,11 +182,6 @@ class NotePlace(NamedTuple):
 def note_uri(workspace_id: str, file_id: str) -> str:
     """Return the URI of a note."""
     return f"octavo://{workspace_id}/{file_id}"
-
-
-def path_uri(workspace_id: str, path: str) -> str:
-    """Return the URI of the note that has a path."""
-    return f"octavo://{workspace_id}/notes/{quote(path)}"
 
 
 def read_note_uri(text: str) -> NotePlace | None:

@@ -1,5 +1,6 @@
 """The URIs of notes."""
 
+from urllib.parse import quote
 from uuid import UUID
 
 import pytest
@@ -8,7 +9,6 @@ from hypothesis import strategies as st
 
 from octavo.features.mcp.tools import (
     note_uri,
-    path_uri,
     read_identifier,
     read_note_uri,
     read_path_uri,
@@ -25,7 +25,8 @@ def test_uri_names_its_note(workspace: UUID, file: UUID) -> None:
 
 @given(st.uuids(), st.text(st.characters(codec="utf-8"), min_size=1, max_size=40))
 def test_uri_of_a_path_names_it(workspace: UUID, path: str) -> None:
-    assert read_path_uri(path_uri(str(workspace), path)) == (str(workspace), path)
+    uri = f"octavo://{workspace}/notes/{quote(path)}"
+    assert read_path_uri(uri) == (str(workspace), path)
 
 
 def test_case_and_scheme_may_differ() -> None:

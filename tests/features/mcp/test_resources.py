@@ -3,7 +3,7 @@
 import pytest
 
 from octavo.features.mcp.resources import PAGE, TEMPLATES
-from octavo.features.mcp.tools import DATA_NOTICE, NOTE_TEMPLATE, PATH_TEMPLATE, note_uri, path_uri
+from octavo.features.mcp.tools import DATA_NOTICE, NOTE_TEMPLATE, PATH_TEMPLATE, note_uri
 from tests.fakes.mcp_client import LEGACY, MODERN, Json, McpClient
 from tests.fakes.notes_api import NOBODYS, NotesApi
 
@@ -68,7 +68,7 @@ async def test_note_is_read_by_id_and_by_path(api: NotesApi, reader: McpClient) 
     await api.note("a folder/ä.md.md", "other")
     for uri in (
         note_uri(api.workspace_id, note.id),
-        path_uri(api.workspace_id, "a folder/ä.md"),
+        f"octavo://{api.workspace_id}/notes/a%20folder/%C3%A4.md",
     ):
         [content] = (await reader.result("resources/read", uri=uri))["contents"]
         assert content == {
@@ -95,11 +95,11 @@ async def test_resource_that_cannot_be_seen_does_not_exist(
     own = note_uri(api.workspace_id, note.id)
     for client, uri in (
         (stranger, own),
-        (stranger, path_uri(api.workspace_id, "a.md")),
+        (stranger, f"octavo://{api.workspace_id}/notes/a.md"),
         (reader, note_uri(api.workspace_id, NOBODYS)),
-        (reader, path_uri(api.workspace_id, "a")),
-        (reader, path_uri(api.workspace_id, "b.md")),
-        (reader, path_uri(api.workspace_id, "a\0")),
+        (reader, f"octavo://{api.workspace_id}/notes/a"),
+        (reader, f"octavo://{api.workspace_id}/notes/b.md"),
+        (reader, f"octavo://{api.workspace_id}/notes/a%00"),
         (reader, own.removeprefix("octavo://")),
         (reader, "file:///etc/passwd"),
         (reader, "octavo://"),
