@@ -29,7 +29,6 @@ from octavo.model.label import device_of, parse_label
 from octavo.model.usage import NOTHING, AccountUsage, StorageLimit, month_of
 
 _LONGEST_BODY = 16_384
-_CONSENT_FIELDS = frozenset({"termsVersion", "privacyVersion"})
 
 
 class RegistrationInput(contract.Model):
