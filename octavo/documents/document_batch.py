@@ -412,8 +412,8 @@ class DocumentBatch:
 
     def updates_beside(self, file_ids: Sequence[FileId]) -> bool:
         """Return whether one of the documents that were taken or loaded has updates beside it."""
-        documents = [self._documents.get(each) for each in file_ids]
-        return any(each is not None and each.since for each in documents)
+        documents = [self._documents.get(file_id) for file_id in file_ids]
+        return any(document is not None and document.since for document in documents)
 
     @property
     def weight(self) -> int:
@@ -604,4 +604,6 @@ def _lacks_text(document: BatchDocument, vector: bytes) -> bool:
     if max(len(vector), len(have)) > LONG_BYTES:
         return True
     held = read_state_vector(vector)
-    return any(held.get(each, 0) < clock for each, clock in read_state_vector(have).items())
+    return any(
+        held.get(client_id, 0) < clock for client_id, clock in read_state_vector(have).items()
+    )

@@ -286,4 +286,4 @@ class MonthlyLimit:
 
 def strictest(*limits: int | None) -> int | None:
     """Return the smallest of the limits in bytes; None if there is none."""
-    return min((each for each in limits if each is not None), default=None)
+    return min((limit for limit in limits if limit is not None), default=None)

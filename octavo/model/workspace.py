@@ -90,17 +90,17 @@ def heir_among(candidates: Iterable[HeirCandidate]) -> HeirCandidate | None:
     accounts inherit nothing; one that is an owner stays the only one if nobody else can act.
     """
     able = (
-        each
-        for each in candidates
-        if each.role == "owner" or (each.role in _HEIRS and each.state != "disabled")
+        candidate
+        for candidate in candidates
+        if candidate.role == "owner" or (candidate.role in _HEIRS and candidate.state != "disabled")
     )
     return min(
         able,
-        key=lambda each: (
-            each.state == "disabled",
-            _HEIRS.index(each.role),
-            each.joined_at,
-            each.account_id,
+        key=lambda candidate: (
+            candidate.state == "disabled",
+            _HEIRS.index(candidate.role),
+            candidate.joined_at,
+            candidate.account_id,
         ),
         default=None,
     )

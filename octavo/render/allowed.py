@@ -74,7 +74,7 @@ CODE_CLASSES: Final = frozenset(
 )
 """The classes of the tokens of highlighted code, those of Pygments."""
 _CALLOUT_CLASSES = {"callout", *(f"callout-{kind}" for kind in CALLOUTS)}
-ALIGNMENTS: Final = {each: f"align-{each}" for each in ("left", "center", "right")}
+ALIGNMENTS: Final = {side: f"align-{side}" for side in ("left", "center", "right")}
 """The values of the attribute align, and the classes that are written instead: HTML has no more
 such attribute."""
 _ALIGNED: Final = {name: set(ALIGNMENTS.values()) for name in WRITTEN if "align" in WRITTEN[name]}

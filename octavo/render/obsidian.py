@@ -136,7 +136,7 @@ def _marks(text: str) -> list[int]:
             continue
         signs = list(_SIGN.finditer(text, leaf.start, leaf.end))
         # For each length of a run of backticks, where the last one is.
-        last = {len(each[0]): at for at, each in enumerate(signs) if each[0][0] == "`"}
+        last = {len(sign[0]): at for at, sign in enumerate(signs) if sign[0][0] == "`"}
         at = 0
         while at < len(signs):
             sign = signs[at][0]

@@ -60,6 +60,6 @@ class RenderedNote(NamedTuple):
         """Return the note that `to_json` returned, also after its way through JSON."""
         note = cls(**value)
         return note._replace(
-            references=tuple([FileReference(*each) for each in note.references]),
-            outline=tuple([OutlineHeading(*each) for each in note.outline]),
+            references=tuple([FileReference(*reference) for reference in note.references]),
+            outline=tuple([OutlineHeading(*heading) for heading in note.outline]),
         )

@@ -93,25 +93,25 @@ _VALUES = {
 def write_html(source: str, writer: HtmlWriter, links: LinkWriter) -> None:
     """Write a piece of HTML that a person wrote, which may have any tags, also unbalanced."""
     after_pre = False
-    for each in read_html(source):
-        if isinstance(each, str):
+    for piece in read_html(source):
+        if isinstance(piece, str):
             # A parser drops the first line feed in it.
-            writer.text(each.lstrip("\n") if after_pre else each)
+            writer.text(piece.lstrip("\n") if after_pre else piece)
             after_pre = False
             continue
-        name = _RENAMED.get(each.name, each.name)
-        after_pre = name == "pre" and not each.is_end
+        name = _RENAMED.get(piece.name, piece.name)
+        after_pre = name == "pre" and not piece.is_end
         if name in LEFT_OUT:
-            if each.is_end:
+            if piece.is_end:
                 writer.close_written(name)
-            elif not (each.is_empty and name in FOREIGN):
+            elif not (piece.is_empty and name in FOREIGN):
                 writer.leave_out(name)
-        elif name not in _NAMES or (each.name in _VOID and each.is_end):
+        elif name not in _NAMES or (piece.name in _VOID and piece.is_end):
             continue
-        elif each.is_end:
+        elif piece.is_end:
             writer.close_written(name)
         else:
-            _start(each, name, writer, links)
+            _start(piece, name, writer, links)
 
 
 def _start(tag: Tag, name: str, writer: HtmlWriter, links: LinkWriter) -> None:
@@ -119,7 +119,7 @@ def _start(tag: Tag, name: str, writer: HtmlWriter, links: LinkWriter) -> None:
     if name in _VOID:
         writer.void(_VOID[name], name)
     elif name == "img":
-        width, height = (_pixels(attributes.get(each, "")) for each in ("width", "height"))
+        width, height = (_pixels(attributes.get(name, "")) for name in ("width", "height"))
         shown = SizedText(attributes.get("alt", "").strip(), width, height)
         links.write_image(attributes.get("src", ""), shown, attributes.get("title", ""))
     elif name == "input":

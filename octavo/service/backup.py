@@ -185,11 +185,11 @@ def blobs_of(backup: Path) -> Path:
 def _other_backups(folder: Path) -> list[Path]:
     """Return the folders of the blobs of other backups next to ``folder``, the newest first."""
     others = [
-        each
-        for each in folder.parent.glob(f"*{BLOBS}")
-        if each != folder and each.is_dir() and not each.is_symlink()
+        path
+        for path in folder.parent.glob(f"*{BLOBS}")
+        if path != folder and path.is_dir() and not path.is_symlink()
     ]
-    return sorted(others, key=lambda each: each.stat().st_mtime, reverse=True)
+    return sorted(others, key=lambda path: path.stat().st_mtime, reverse=True)
 
 
 def _remove_unnamed(target: Path) -> None:

@@ -95,7 +95,7 @@ def build_service(
         store = engine.reporting(GroupCommit(writer, engine.sqlite))
     shared = engine.postgres is not None
     after = AfterCommit()
-    hub = NoticeHub(changed_frame, lambda each: store.read(cursor_of(each)))
+    hub = NoticeHub(changed_frame, lambda workspace_id: store.read(cursor_of(workspace_id)))
     audit = server_audit(store, log_audit, after)
     # Another process may change a membership, and the next request must be refused.
     access = Access(store, fresh=0.0 if shared else CACHE_SECONDS, elapsed=elapsed)
@@ -158,7 +158,7 @@ def build_service(
         )
     )
     features = build_features(kernel, settings, legal, usage, directory, perform)
-    caches = [cache, *(each for parts in features.parts for each in parts.caches)]
+    caches = [cache, *(other for parts in features.parts for other in parts.caches)]
     root.add(worker("caches", partial(_drop_unused, caches)))
     for parts in features.parts:
         for spec in parts.workers:

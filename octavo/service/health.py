@@ -39,7 +39,9 @@ class Readiness:
     @property
     def ready(self) -> bool:
         """True when each requirement is met or optional, and the process is not stopping."""
-        return not self.stopping and all(each.met or each.optional for each in self.requirements)
+        return not self.stopping and all(
+            requirement.met or requirement.optional for requirement in self.requirements
+        )
 
 
 class LivenessReport(contract.Model):
@@ -132,12 +134,12 @@ class ServiceOperations:
         full = query.detail == "full"
         requirements = tuple(
             RequirementReport(
-                name=each.name,
-                met=each.met,
-                optional=True if each.optional else MISSING,
-                detail=each.detail if full else MISSING,
+                name=requirement.name,
+                met=requirement.met,
+                optional=True if requirement.optional else MISSING,
+                detail=requirement.detail if full else MISSING,
             )
-            for each in readiness.requirements
+            for requirement in readiness.requirements
         )
         if readiness.ready:
             return ReadinessReport(status="ready", requirements=requirements)
@@ -145,5 +147,5 @@ class ServiceOperations:
             "The process is stopping: send it no new work."
             if readiness.stopping
             else "Not every requirement is met: see requirements.",
-            members={"requirements": [each.model_dump() for each in requirements]},
+            members={"requirements": [requirement.model_dump() for requirement in requirements]},
         )

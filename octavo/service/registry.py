@@ -130,7 +130,7 @@ def contract_document() -> contract.Json:
         CONTRACT,
         title="Octavo",
         version=CONTRACT_VERSION,
-        examples={name: contract.Example(**each) for name, each in examples.items()},
+        examples={name: contract.Example(**example) for name, example in examples.items()},
         operations_of=contract.served_operations_of,
     )
 
@@ -138,8 +138,8 @@ def contract_document() -> contract.Json:
 def explained_problems() -> list[contract.AnyProblem]:
     """Return every problem that a client may receive, by status: each has a page."""
     served = contract.contract_of(CONTRACT, contract.served_operations_of)
-    possible = (each for declared in served for each in contract.possible_problems(declared))
+    possible = (problem for declared in served for problem in contract.possible_problems(declared))
     problems: list[contract.AnyProblem]
     problems = [*contract.OUTSIDE_OPERATIONS, *SERVER_PROBLEMS, *possible]
-    by_code = {each.code: each for each in problems}
-    return sorted(by_code.values(), key=lambda each: (each.status, each.code))
+    by_code = {problem.code: problem for problem in problems}
+    return sorted(by_code.values(), key=lambda problem: (problem.status, problem.code))

@@ -251,7 +251,7 @@ def _give_to_owner(folder: Path) -> None:
         return
     for parent, folders, files, opened in os.fwalk(folder, follow_symlinks=False):
         if parent == str(folder):
-            folders[:] = [each for each in folders if each.startswith(_MADE)]
+            folders[:] = [name for name in folders if name.startswith(_MADE)]
         for name in (*folders, *files):
             if parent == str(folder) and not name.startswith(_MADE):
                 continue

@@ -248,7 +248,11 @@ def build_tree(
             "public_url": lambda: settings.public_url,
             "engine": lambda: "sqlite" if settings.database is None else "postgresql",
             "blobs": lambda: "object store" if settings.object_store else "folder",
-            **{name: each for parts in features.parts for name, each in parts.commands.items()},
+            **{
+                name: command
+                for parts in features.parts
+                for name, command in parts.commands.items()
+            },
         }
         await serve_control(control_listener, commands)
 

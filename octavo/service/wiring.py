@@ -48,22 +48,22 @@ def wire_application(
         [
             ServiceOperations(readiness),
             ContractOperations(LazyValue(contract_document).get),
-            *(operations for each in parts for operations in each.operations),
+            *(operations for part in parts for operations in part.operations),
         ],
-        absent={group: why for each in parts for group, why in each.absent.items()},
+        absent={group: why for part in parts for group, why in part.absent.items()},
         new_id=new_id,
         log_request=kernel.log_request,
         authenticators={
             scheme: authenticator
-            for each in parts
-            for scheme, authenticator in each.authenticators.items()
+            for part in parts
+            for scheme, authenticator in part.authenticators.items()
         },
         rate_limiter=AttemptLimiter(kernel.attempts),
         failure_problem=problem_of,
         serving=working_for.set,
         problem_html=reader_problems(lambda: features.publishing.pages.made),
         memory=memory,
-        websockets={path: each for some in parts for path, each in some.websockets.items()},
+        websockets={path: route for some in parts for path, route in some.websockets.items()},
         fallback=LazyApplication(load_pages, started),
         fallback_below_api=(API_REFERENCE,),
         public_url=public_url,
@@ -91,7 +91,7 @@ def _pages(service: Service, legal: Legal, perform: contract.Perform) -> ASGIApp
         legal=legal.documents,
         sends_mail=bool(service.settings.smtp_host),
         mcp=service.settings.mcp,
-        features=[each.pages for each in features.parts if each.pages is not None],
+        features=[part.pages for part in features.parts if part.pages is not None],
         perform=perform,
         now=now,
         new_entropy=new_entropy,

@@ -101,7 +101,7 @@ def _text(value: object) -> str | None:
             return str(value).lower()
         case str() | int() | float():
             return str(value)
-        case list() if value and all(isinstance(each, str) for each in value):
+        case list() if value and all(isinstance(item, str) for item in value):
             return ", ".join(value)
         case _:
             return None
@@ -193,11 +193,13 @@ def read_settings(
         settings = kind.model_validate({name: text for name, text in values.items() if text})
     except ValidationError as error:
         errors = error.errors(include_url=False)
-        for each in sorted(errors, key=lambda each: [names.index(str(n)) for n in each["loc"][:1]]):
+        for fault in sorted(
+            errors, key=lambda fault: [names.index(str(n)) for n in fault["loc"][:1]]
+        ):
             # A default or a contradiction that depends on a refused value is no further problem.
-            follows = not each["loc"] and bool(problems)
-            if each["type"] != "default_factory_not_called" and not follows:
-                problems += _reported(kind, each, origins)
+            follows = not fault["loc"] and bool(problems)
+            if fault["type"] != "default_factory_not_called" and not follows:
+                problems += _reported(kind, fault, origins)
         raise SettingsError(tuple(problems)) from None
     if problems:
         raise SettingsError(tuple(problems))
@@ -269,7 +271,7 @@ def plain(value: object) -> Plain:
         case int() | float() | str():
             return value
         case tuple():
-            return [str(each) for each in value]
+            return [str(item) for item in value]
         case _:
             return str(value)
 

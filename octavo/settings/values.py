@@ -92,7 +92,7 @@ def networks(text: str) -> tuple[Network, ...]:
 def digests(text: str) -> tuple[str, ...]:
     """Read SHA-256 digests in hexadecimal, separated by commas."""
     parsed = tuple(part.strip().lower() for part in text.split(","))
-    if not all(_DIGEST.fullmatch(each) for each in parsed):
+    if not all(_DIGEST.fullmatch(digest) for digest in parsed):
         raise ValueError(
             "is not a list of digests: give what `octavo operator-token` prints, separated by"
             " commas"

@@ -269,10 +269,13 @@ class Listeners:
 
 def combined(listeners: Iterable[Listeners]) -> Listeners:
     """Return the listeners of all, in their order."""
-    some = [*listeners]
+    groups = [*listeners]
     names = [field.name for field in fields(Listeners)]
     return Listeners(
-        **{name: tuple(one for each in some for one in getattr(each, name)) for name in names}
+        **{
+            name: tuple(listener for group in groups for listener in getattr(group, name))
+            for name in names
+        }
     )
 
 

@@ -27,7 +27,7 @@ _CAUSED_BY_WORK = frozenset(
     {signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV, signal.SIGXCPU}
 )
 # The folder of a program that was started by a relative path may differ later.
-_SEARCHED = [os.path.abspath(each) for each in sys.path]
+_SEARCHED = [os.path.abspath(path) for path in sys.path]
 
 P = ParamSpec("P")
 T = TypeVar("T")

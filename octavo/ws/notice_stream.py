@@ -231,7 +231,9 @@ class NoticeStream:
 
     async def _check_workspaces(self) -> bool:
         """Send missed notices; return False when a membership has ended."""
-        subscribed = {each: sent for each, sent in self._sent.items() if sent != _PENDING}
+        subscribed = {
+            workspace_id: sent for workspace_id, sent in self._sent.items() if sent != _PENDING
+        }
         workspace_access = await self._workspace_access([*subscribed])
         for workspace_id, before in subscribed.items():
             sent = self._sent.get(workspace_id)

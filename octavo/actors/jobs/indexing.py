@@ -106,7 +106,9 @@ async def index_some(
     stored = await store.write(commit_step(step))
     left = dict.fromkeys((*step.left, *stored.unfinished))
     overtaken = stored.overtaken
-    return StepDone([each for each in left if each not in overtaken], overtaken)
+    return StepDone(
+        [workspace_id for workspace_id in left if workspace_id not in overtaken], overtaken
+    )
 
 
 async def index_all(
@@ -181,8 +183,8 @@ class _PendingIndex:
 
     def begin(self, now: float) -> None:
         """Append the workspaces that are due to those that are indexed."""
-        for each in sorted(self.debounce.take(now)):
-            self.begun.setdefault(each, now)
+        for workspace_id in sorted(self.debounce.take(now)):
+            self.begun.setdefault(workspace_id, now)
 
     def due(self) -> float:
         """Return the time of the next step; infinity when nothing is left."""
@@ -287,7 +289,10 @@ class IndexingJob:
             done = await index_some(self._store, pending.index, [*pending.begun], size)
             if pending.index.name in self._removals:
                 self._removals[pending.index.name].wake()
-            pending.begun = {each: pending.begun[each] for each in (*done.left, *done.overtaken)}
+            pending.begun = {
+                workspace_id: pending.begun[workspace_id]
+                for workspace_id in (*done.left, *done.overtaken)
+            }
             took = max(SHORTEST_PAUSE, trio.current_time() - began)
             pending.used += took
             # A query that indexes the same files waits for them.
@@ -295,17 +300,19 @@ class IndexingJob:
 
     def _next_index(self, now: float) -> _PendingIndex | None:
         """Return the index that the next step updates; None when no workspace is due."""
-        begun = [each for each in self._backlogs if each.begun]
-        late = [each for each in begun[1:] if min(each.begun.values()) + TURN_SECONDS <= now]
+        begun = [backlog for backlog in self._backlogs if backlog.begun]
+        late = [
+            backlog for backlog in begun[1:] if min(backlog.begun.values()) + TURN_SECONDS <= now
+        ]
         if late:
             return min((begun[0], *late), key=attrgetter("used"))
-        for each in self._backlogs:
-            each.used = 0.0
+        for backlog in self._backlogs:
+            backlog.used = 0.0
         return begun[0] if begun else None
 
     async def _wait(self) -> None:
         """Wait until a step or a look is due, and receive the changes until then."""
-        due = [each.due() for each in self._backlogs]
+        due = [backlog.due() for backlog in self._backlogs]
         with trio.move_on_at(min(*due, self._next_look)):
             if math.inf not in due:
                 # Further changes are due later.

@@ -118,8 +118,8 @@ async def read_current(
     result = await read(None)
     for _ in range(MAX_READS):
         files = [*files_in(result)]
-        behind = [each.stored.revision.file_id for each in files if each.behind]
-        if not behind and not any(each.unread for each in files):
+        behind = [file.stored.revision.file_id for file in files if file.behind]
+        if not behind and not any(file.unread for file in files):
             break
         # Freed before they are read again: they may have megabytes.
         del files, result
@@ -155,8 +155,8 @@ class PendingPush(NamedTuple):
         """Return a push with its size and its weight."""
         operations = push.changeset.operations
         size = 0
-        for each in operations:
-            size += size_of(each)
+        for operation in operations:
+            size += size_of(operation)
         moves = bool(file_moves(operations))
         weight = MAX_OPERATIONS + 1 if moves else len(operations) + size // BYTES_OF_AN_OPERATION
         return cls(envelope, push, size, weight, moves)
@@ -310,8 +310,8 @@ class _Loading(NamedTuple):
     def size(self) -> int:
         """The size of the documents, in bytes."""
         return self.batch.weight + sum(
-            len(each.text or "") + (0 if each.stored is None else each.stored.size)
-            for each in self.stored.values()
+            len(document.text or "") + (0 if document.stored is None else document.stored.size)
+            for document in self.stored.values()
         )
 
     def load(self) -> None:
@@ -383,7 +383,7 @@ class Planner:
             moving = moving or pending.moves
             written += pending.size
             operations = pending.push.changeset.operations
-            saves += [each for each in operations if isinstance(each, SaveNote)]
+            saves += [operation for operation in operations if isinstance(operation, SaveNote)]
         texts = await self._texts_to_relink(state, waiting) if moving else {}
 
         async def planned(loading: _Loading) -> PlannedBatch:
@@ -409,7 +409,7 @@ class Planner:
         if not saves:
             documents = self._documents.document_batch(self._workspace_id)
             return await planned(_Loading(documents, {}, {}, read=False))
-        wanted = self._wanted(state, [each.file_id for each in saves])
+        wanted = self._wanted(state, [save.file_id for save in saves])
         async with self._turn_for(wanted):
             return await planned(await self._load(state, wanted))
 
@@ -444,21 +444,21 @@ class Planner:
                     if file_id in loading.contents:
                         batch.merge_updates(file_id, Epoch(heads[file_id].revision_id))
                 # Some begin a new epoch here.
-                updates = [update_for(each) for each in queries]
+                updates = [update_for(query) for query in queries]
                 return ReadDocuments(updates, batch.changed(), batch)
 
-            asked = [each for each in queries if isinstance(each, GetUpdateSince)]
+            asked = [query for query in queries if isinstance(query, GetUpdateSince)]
             loads = (
                 bool(loading.stored)
                 or batch.updates_beside(read)
-                or any(batch.must_load(each.file_id, each.epoch, each.vector) for each in asked)
+                or any(batch.must_load(query.file_id, query.epoch, query.vector) for query in asked)
             )
             much = loading.size * len(queries) > (INLINE_BYTES if loads else INLINE_CACHED_BYTES)
             replies = await self._documents.offload(work) if much else work()
             unread = not loading.read and any(
-                isinstance(each, RebuildDocuments) for each in queries
+                isinstance(query, RebuildDocuments) for query in queries
             )
-            unfixed = any(each.followed is None for each in loading.stored.values())
+            unfixed = any(document.followed is None for document in loading.stored.values())
             nothing = not (replies.to_store or unread or (unfixed and not loading.read))
             return replies._replace(to_store=None) if nothing else replies
 
@@ -501,7 +501,7 @@ class Planner:
     ) -> Mapping[FileId, str]:
         """Return the texts of notes whose links a move of ``waiting`` may change."""
         moving = file_moves(
-            [each for pending in waiting for each in pending.push.changeset.operations]
+            [operation for pending in waiting for operation in pending.push.changeset.operations]
         )
         notes = await self._links(self._workspace_id, moving)
         if notes is None:

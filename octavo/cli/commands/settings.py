@@ -33,22 +33,22 @@ def command(context: click.Context, /, as_json: bool, **texts: str | None) -> No
 def _document(loaded: LoadedSettings[Settings]) -> str:
     settings = [
         {
-            "name": each.name,
-            "value": plain(getattr(loaded.settings, each.name)),
-            "origin": loaded.origins.get(each.name, "default"),
-            "default": each.default,
-            "variable": each.variable,
-            "option": each.option,
-            "meaning": each.meaning,
+            "name": setting.name,
+            "value": plain(getattr(loaded.settings, setting.name)),
+            "origin": loaded.origins.get(setting.name, "default"),
+            "default": setting.default,
+            "variable": setting.variable,
+            "option": setting.option,
+            "meaning": setting.meaning,
         }
-        for each in describe(Settings)
+        for setting in describe(Settings)
     ]
     file = None if loaded.file is None else str(loaded.file)
     return json.dumps({"file": file, "settings": settings}, ensure_ascii=False, indent=2)
 
 
 def _page(loaded: LoadedSettings[Settings]) -> str:
-    return "\n\n".join("\n".join(_entry(each, loaded)) for each in describe(Settings))
+    return "\n\n".join("\n".join(_entry(setting, loaded)) for setting in describe(Settings))
 
 
 def _entry(setting: Description, loaded: LoadedSettings[Settings]) -> list[str]:

@@ -249,11 +249,11 @@ class _ExportRun:
         images: dict[RevisionId, StoredImage],
     ) -> None:
         """Add notes and images, each at its path; images that ``images`` lacks are left out."""
-        for is_note, each in groupby(files, key=lambda file: file[1].text is not None):
+        for is_note, group in groupby(files, key=lambda file: file[1].text is not None):
             if is_note:
-                await self._add_notes(writer, list(each))
+                await self._add_notes(writer, list(group))
                 continue
-            for path, stored in each:
+            for path, stored in group:
                 revision_id = stored.revision.revision_id
                 image = images.get(revision_id)
                 if image is not None:

@@ -51,7 +51,9 @@ class TooManyImports(Problem):
     remedy = "Complete or abort an import before you start another one."
 
     def __init__(self, imports: list[tuple[str, str]]) -> None:
-        named = ", ".join(f"{each} into the workspace {workspace}" for each, workspace in imports)
+        named = ", ".join(
+            f"{import_id} into the workspace {workspace}" for import_id, workspace in imports
+        )
         super().__init__(
             f"{len(imports)} imports are open already: complete or abort one before you start"
             f" another. Their ids: {named}."

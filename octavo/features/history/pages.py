@@ -52,7 +52,7 @@ def add_program_pages(site: PageRegistry, now: Clock) -> None:
 
     @site.form(f"{_RULE}/undo", once=True)
     async def undo(visitor: Visitor, workspace_id: str) -> Response:
-        fields = visitor.given
+        fields = visitor.form
         body = {
             "client": fields.get("client", ""),
             "since": fields.get("since", ""),

@@ -73,8 +73,8 @@ class BlobWriter:
         await self._meter.count_writes(len(files))
         keys = [blob_key(file.digest, self._new_entropy()) for file in files]
         new = [
-            blob_rows.NewBlob(key, each.digest, each.size, each.crc)
-            for key, each in zip(keys, files, strict=True)
+            blob_rows.NewBlob(key, file.digest, file.size, file.crc)
+            for key, file in zip(keys, files, strict=True)
         ]
         give_up_at = int((self._now() + GRACE_SECONDS) * 1000)
         await self._store.write(blob_rows.reserve(new, give_up_at))

@@ -58,7 +58,7 @@ def add_consent_page(site: PageRegistry) -> None:
 
     @site.form(CONSENT)
     async def accept(visitor: Visitor) -> Response:
-        fields = visitor.given
+        fields = visitor.form
         required = visitor.account.consent.required
         following = inside(fields.get("next", ""), site.public_url)
         if required is None:
@@ -82,5 +82,5 @@ async def _documents(
     required: RequiredDocuments, following: str, trouble: FormErrors | None = None
 ) -> Response:
     return await show(
-        "legal/consent.html", trouble=trouble, documents=required, given={"next": following}
+        "legal/consent.html", trouble=trouble, documents=required, form={"next": following}
     )

@@ -46,7 +46,7 @@ def add_connection_pages(site: PageRegistry) -> None:
 
     @site.form(AUTHORIZE, once=True)
     async def decide(visitor: Visitor) -> Response:
-        fields = visitor.given
+        fields = visitor.form
         days = fields.get("days", _USUAL_DAYS)
         if days not in DAYS:
             days = _USUAL_DAYS
@@ -120,13 +120,13 @@ _CONNECTIONS_API = "/api/account/connections"
 async def _ask(visitor: Visitor, trouble: FormErrors | None = None) -> Response:
     parameters = _parameters(visitor)
     asked = await visitor.api.get(AccessRequest, _REQUESTS, **parameters)
-    fields = visitor.given or {"workspaces": "all", "days": _USUAL_DAYS}
+    fields = visitor.form or {"workspaces": "all", "days": _USUAL_DAYS}
     response = await show(
         "oauth/authorize.html",
         trouble=trouble,
         asked=asked,
         workspaces=await _workspaces(visitor),
-        given=fields,
+        form=fields,
         days=DAYS,
         query=request.query_string.decode("latin-1"),
     )

@@ -210,4 +210,4 @@ def _tree(name: str, entries: Sequence[tuple[Sequence[str], views.NoteEntry]]) -
     for folders, entry in entries:
         if folders:
             below.setdefault(folders[0], []).append((folders[1:], entry))
-    return views.FolderEntry(name, [_tree(each, inner) for each, inner in below.items()], notes)
+    return views.FolderEntry(name, [_tree(folder, inner) for folder, inner in below.items()], notes)

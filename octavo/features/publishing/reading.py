@@ -112,10 +112,14 @@ class ShownImages:
         except TextGone:
             return frozenset()
         shown: set[FileId] = set()
-        for number, each in enumerate(() if rendered is None else rendered.references):
+        for number, reference in enumerate(() if rendered is None else rendered.references):
             if number % _STEP == _STEP - 1:
                 await trio.lowlevel.checkpoint()
-            image = site.linked_image(each.kind, each.target, file.path) if each.embed else None
+            image = (
+                site.linked_image(reference.kind, reference.target, file.path)
+                if reference.embed
+                else None
+            )
             if image is not None:
                 shown.add(image.file_id)
         return frozenset(shown)

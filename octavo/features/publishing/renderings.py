@@ -245,7 +245,7 @@ class Renderings:
         """
         turn = self._turns.get(workspace)
         if turn is None:
-            self._turns = {key: each for key, each in self._turns.items() if not each.is_over}
+            self._turns = {key: turn for key, turn in self._turns.items() if not turn.is_over}
             turn = self._turns[workspace] = _Turn()
         async with turn.lock:
             if not is_wanted():

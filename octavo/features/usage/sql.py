@@ -152,8 +152,8 @@ def add(batch: UsageBatch, month: Month, now: int) -> Script[UsageTotals]:
             accounts = sorted((*key, *amount) for key, amount in batch.accounts.items())
             await execute_each(transaction, _ADD_TO_ACCOUNT, accounts)
             installation = sorted(
-                (each, *amount.downloads, amount.writes)
-                for each, amount in batch.installation.items()
+                (month, *amount.downloads, amount.writes)
+                for month, amount in batch.installation.items()
             )
             await execute_each(transaction, _ADD_TO_INSTALLATION, installation)
         return await totals([key[0] for key in batch.accounts], month)(transaction)

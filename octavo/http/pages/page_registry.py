@@ -86,14 +86,14 @@ class Visitor:
 
     Attributes:
         api: calls operations for the person.
-        given: the fields of the form; empty for a page.
+        form: the fields of the form; empty for a page.
         query: the parameters of the address.
         signed_in: the account; None for a stranger.
         files: the files of the form.
     """
 
     api: contract.Api
-    given: Mapping[str, str]
+    form: Mapping[str, str]
     query: Mapping[str, str]
     signed_in: AccountSchema | None
     files: Mapping[str, forms.SentFile]
@@ -248,7 +248,7 @@ class PageRegistry:
                         )
                     raise forms.OldForm(_OLD_FORM)
                 perform = partial(handler, visitor, **values)
-                if not once or not visitor.given.get(ONCE):
+                if not once or not visitor.form.get(ONCE):
                     return await perform()
                 return await self._perform_once(visitor, audience, perform)
 
@@ -301,7 +301,7 @@ class PageRegistry:
             async def answer(body: forms.SentForm, values: Mapping[str, str]) -> Response:
                 visitor = self._visitor(Audience.ACCOUNT)
                 upload = await open_upload(body, size)
-                visitor = replace(visitor, given=upload.fields)
+                visitor = replace(visitor, form=upload.fields)
                 if not self._is_own_form(visitor, Audience.ACCOUNT):
                     raise forms.OldForm(_OLD_FORM)
                 perform = partial(handler, visitor, upload, **values)
@@ -348,7 +348,7 @@ class PageRegistry:
         # Submissions of anybody have no session before the first, and one after it.
         session = b"" if audience is Audience.ANYBODY else _token() or b""
         digest = partial(_digest, session, request.full_path, visitor)
-        large = any(map(is_long, visitor.given.values())) or visitor.files
+        large = any(map(is_long, visitor.form.values())) or visitor.files
         key = await trio.to_thread.run_sync(digest) if large else digest()
         response = await self._submissions.respond(key, perform, keeps=_is_kept)
         return _copy(response) if _is_kept(response) else response
@@ -369,7 +369,7 @@ class PageRegistry:
         """
         if audience is Audience.ANYBODY:
             return True
-        token = visitor.given.get(TOKEN, "").encode()
+        token = visitor.form.get(TOKEN, "").encode()
         return hmac.compare_digest(token, form_token().encode())
 
     def _visitor(self, audience: Audience, form: forms.Form = forms.NO_FORM) -> Visitor:
@@ -449,7 +449,7 @@ def _is_kept(response: Response) -> bool:
 def _digest(session: bytes, path: str, visitor: Visitor) -> str:
     """Return a digest of all fields of a form: one alone must not give access to a response."""
     digest = hashlib.sha256(session)
-    for text in (path, *chain.from_iterable(visitor.given.items())):
+    for text in (path, *chain.from_iterable(visitor.form.items())):
         data = text.encode()
         digest.update(b"%d:%b" % (len(data), data))
     for name, file in visitor.files.items():

@@ -108,4 +108,4 @@ def account_of(actor: Actor | None) -> AccountId | None:
 
 def service_of(actor: Actor | None) -> Service | None:
     """Return the service that ``actor`` is; None for an account."""
-    return next((each for each in SERVICES if each == actor), None)
+    return next((service for service in SERVICES if service == actor), None)

@@ -78,9 +78,9 @@ def integration_steps(state: bytes, update: bytes, maximum: int = MAX_STEPS) -> 
 def loading(*updates: bytes, maximum: int = MAX_STEPS) -> LoadCost:
     """Return the cost of loading the document that ``updates`` make; see `integration_steps`."""
     brought = update_contents(updates)
-    structs = [*chain.from_iterable(each.structs for each in brought)]
+    structs = [*chain.from_iterable(update.structs for update in brought)]
     structs.sort(key=lambda struct: (-struct.client, struct.clock))
-    ranges = [*chain.from_iterable(each.ranges for each in brought)]
+    ranges = [*chain.from_iterable(update.ranges for update in brought)]
     integration = _Integration(structs, ranges, maximum)
     integration.put(structs)
     integration.mark(ranges)

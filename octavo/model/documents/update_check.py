@@ -219,7 +219,7 @@ class UpdateReading:
         except UnicodeDecodeError:
             raise DocumentMalformed(f"A text is not in UTF-8: {_RESEND}") from None
         # Each preceding pair shifts a UTF-16 offset by one from the offset in the text.
-        pairs = [clock + found.start() + nth for nth, found in enumerate(_PAIR.finditer(text), 1)]
+        pairs = [clock + pair.start() + nth for nth, pair in enumerate(_PAIR.finditer(text), 1)]
         if pairs and pairs[-1] >= known:
             self.pairs.setdefault(client, []).extend(half for half in pairs if half >= known)
         return len(text) + len(pairs)

@@ -42,7 +42,7 @@ def splits_at_most(updates: Sequence[bytes]) -> int:
 
 def packed(updates: Sequence[bytes]) -> bytes:
     """Return ``updates`` in one piece: each follows its length."""
-    return b"".join([part for each in updates for part in (write_varint(len(each)), each)])
+    return b"".join([part for update in updates for part in (write_varint(len(update)), update)])
 
 
 def unpacked(data: bytes) -> tuple[bytes, ...]:

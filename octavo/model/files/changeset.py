@@ -208,9 +208,9 @@ def _common(import_id: str, archive: str, kind: str) -> tuple[int, bytes]:
 def file_moves(operations: Sequence[ChangeOperation]) -> dict[FileId, str]:
     """Return the new paths of the files whose moves rewrite links."""
     return {
-        each.file_id: each.path
-        for each in operations
-        if isinstance(each, UpdateFile | RestoreFile)
-        and each.rewrite_links
-        and each.path is not None
+        operation.file_id: operation.path
+        for operation in operations
+        if isinstance(operation, UpdateFile | RestoreFile)
+        and operation.rewrite_links
+        and operation.path is not None
     }

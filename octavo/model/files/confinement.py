@@ -38,7 +38,7 @@ class Confinement:
         the ids and the time of the change that moved the file. None for a file that never was
         inside.
         """
-        inside = [index for index, each in enumerate(history) if self.covers(each.path)]
+        inside = [index for index, revision in enumerate(history) if self.covers(revision.path)]
         if not inside or inside[-1] == len(history) - 1:
             return None
         last, left = history[inside[-1]], history[inside[-1] + 1]

@@ -117,4 +117,4 @@ def check_image_path(path: str, media_type: str, kept: str = "") -> None:
 
 def endings_of(media_type: str) -> str:
     """Return the endings of the names of images of a type, as a sentence names them."""
-    return " or ".join(ending for ending, each in _ENDINGS.items() if each == media_type)
+    return " or ".join(ending for ending, media in _ENDINGS.items() if media == media_type)

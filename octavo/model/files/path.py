@@ -183,7 +183,7 @@ def name_from_text(text: str) -> str | None:
         shown = without_hidden(_MARKS.sub("", line))
         words = _SPACES.sub(" ", _INVALID.sub(" ", shown)).strip(" .")
         name = unicodedata.normalize("NFC", words)[:_LONGEST_NAME].strip(" .")
-        if any(each.isalnum() for each in name) and _is_valid(name):
+        if any(character.isalnum() for character in name) and _is_valid(name):
             return name
     return None
 

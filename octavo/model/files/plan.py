@@ -98,7 +98,7 @@ def plan(
     """
     operations = changeset.operations
     check_confinement(changeset, tree.heads)
-    heads = [tree.heads.get(each.file_id) for each in operations]
+    heads = [tree.heads.get(operation.file_id) for operation in operations]
     # New files are not purged, and have no heads that move.
     if any(heads):
         _for_each(_check_purged, operations, heads)
@@ -108,18 +108,20 @@ def plan(
     following = identity.Position(cursor.position + 1)
     planner = _ChangesetPlanner(changeset, following, now, new_revision_id)
     changes = _for_each(planner.change, operations, heads)
-    tree.check({each.head.file_id: each.head for each in changes if each.outcome != "unchanged"})
+    tree.check(
+        {change.head.file_id: change.head for change in changes if change.outcome != "unchanged"}
+    )
     with documents.attempt():
         changes = _for_each(partial(planner.document, documents), operations, changes)
         growth = uploaded = 0
-        for old, each in zip(heads, changes, strict=True):
-            growth += each.head.size - (0 if old is None else old.size)
-            if each.image is not None:
-                uploaded += each.image.size
+        for old, change in zip(heads, changes, strict=True):
+            growth += change.head.size - (0 if old is None else old.size)
+            if change.image is not None:
+                uploaded += change.image.size
         needed = growth - uploaded
         if room is not None and needed > max(0, room):
             raise StorageLimitReached
-    changed = (*[each for each in changes if each.outcome != "unchanged"],)
+    changed = (*[change for change in changes if change.outcome != "unchanged"],)
     reached = identity.Cursor(following, changed[-1].head.revision_id) if changed else cursor
     return Plan(changeset, reached, (*changes,), changed, growth, needed)
 
@@ -462,9 +464,9 @@ _MOVING = (UpdateFile, AttachImage, RestoreFile)
 
 def may_move(plan: Plan) -> bool:
     """Return whether a plan moves a file, as far as its operations tell."""
-    for each in plan.changeset.operations:
+    for operation in plan.changeset.operations:
         # An earlier text of a live note can be restored at another path.
-        if isinstance(each, _MOVING) and each.path is not None:
+        if isinstance(operation, _MOVING) and operation.path is not None:
             return True
     return False
 
@@ -499,7 +501,7 @@ class Receipt:
 
     def within(self, folder: Confinement) -> Receipt | None:
         """Return the receipt with the outcomes that are visible in a folder; None without any."""
-        outcomes = tuple(each for each in self.outcomes if folder.covers(each.head.path))
+        outcomes = tuple(outcome for outcome in self.outcomes if folder.covers(outcome.head.path))
         return replace(self, outcomes=outcomes) if outcomes else None
 
 

@@ -136,8 +136,8 @@ class Tree:
             folder = _folder(key)
             if folder in free:
                 continue
-            for each in folders_of(key):
-                if each in taken or (each in self._by_path and each not in left):
+            for folder in folders_of(key):
+                if folder in taken or (folder in self._by_path and folder not in left):
                     raise _of_file(
                         head,
                         InvalidGraph(f"A folder above {head.path} is a file: choose another."),

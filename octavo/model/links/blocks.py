@@ -227,7 +227,7 @@ def _opens(line: str, at: int) -> bool:
     """Return whether a block that can interrupt a paragraph starts at ``at``."""
     if line[at] in "<>":
         return line[at] == ">" or line.startswith("<!--", at)
-    return any(each.match(line, at) for each in (_BULLET, _FENCE, _HEADING, _RULE))
+    return any(pattern.match(line, at) for pattern in (_BULLET, _FENCE, _HEADING, _RULE))
 
 
 def _indent(line: str, at: int, column: int) -> tuple[int, int]:

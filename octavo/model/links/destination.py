@@ -80,7 +80,7 @@ def _read(text: str, start: int, stop: int, end: int) -> Destination:
     if _PLAIN_PATH.fullmatch(raw):
         return Destination(True, raw, "", start, stop, end)
     cut = next(
-        (each for each in _PATH_END.finditer(raw) if not each[0].startswith("&")),
+        (match for match in _PATH_END.finditer(raw) if not match[0].startswith("&")),
         None,
     )
     at = len(raw) if cut is None else cut.start()

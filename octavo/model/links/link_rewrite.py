@@ -93,17 +93,17 @@ def _targets(link: Link, path: str, was_at: str, now_at: str, before: Find) -> I
     """Yield ways to refer to ``path``, the one most similar to the link first."""
     short = not link.target.lower().endswith(NOTE_SUFFIX)
     paths = [path.removesuffix(NOTE_SUFFIX), path] if short else [path]
-    relative = [relative_path(each, now_at) for each in paths]
+    relative = [relative_path(path, now_at) for path in paths]
     if link.target.startswith("./"):
-        relative = [each if each.startswith("../") else f"./{each}" for each in relative]
-    from_root = [f"/{each}" for each in paths]
+        relative = [path if path.startswith("../") else f"./{path}" for path in relative]
+    from_root = [f"/{path}" for path in paths]
     if link.target.startswith("/"):
         yield from from_root
         return
     if link.kind == "standard" or link.target.startswith(("./", "../")):
         yield from relative
     elif "/" not in link.target:
-        yield from (each.rpartition("/")[2] for each in paths)
+        yield from (path.rpartition("/")[2] for path in paths)
         yield from paths
     elif resolve("wiki", f"/{link.target}", was_at, before) is None:
         yield from relative
@@ -139,12 +139,14 @@ def relinked(
         heads: the heads of all files before it.
         texts: the texts of the notes whose links may change, including moved ones.
     """
-    paths_before = {each.file_id: each.path for each in heads.values() if each.state == "live"}
+    paths_before = {head.file_id: head.path for head in heads.values() if head.state == "live"}
     paths_after = _paths_after(heads, paths_before, changeset.operations)
     moving = file_moves(changeset.operations)
-    moved = {paths_before[each]: paths_after[each] for each in moving if each in paths_before}
+    moved = {
+        paths_before[file_id]: paths_after[file_id] for file_id in moving if file_id in paths_before
+    }
     before, after = paths_by_key(paths_before.values()), paths_by_key(paths_after.values())
-    own = {each.file_id: index for index, each in enumerate(changeset.operations)}
+    own = {operation.file_id: index for index, operation in enumerate(changeset.operations)}
     operations = list(changeset.operations)
     for file_id in sorted(texts):
         operation = operations[own[file_id]] if file_id in own else None

@@ -129,7 +129,7 @@ def _label(text: str, link: Link, is_image: bool) -> str:
 
 
 def _shown(link: Link) -> str:
-    parts = (link.target, *(each.strip() for each in link.heading.split("#")))
+    parts = (link.target, *(heading.strip() for heading in link.heading.split("#")))
     return _escaped(" > ".join(filter(None, parts)))
 
 

@@ -123,7 +123,7 @@ def folded_in_place(text: str) -> tuple[str, list[int] | None]:
     text = text[:MAX_CHARACTERS]
     if text.isascii():
         return folded(text), None
-    if all(len(_FOLDS[ord(each)]) == 1 for each in set(text)):
+    if all(len(_FOLDS[ord(character)]) == 1 for character in set(text)):
         alone = _OTHERS.sub(lambda run: run[0].translate(_FOLDS), text)
         return _with_ascii_folded(alone), None
     pieces = [_FOLDS[ord(character)] for character in text]

@@ -151,11 +151,11 @@ def pending(known: Sequence[Migration], applied: Mapping[int, str]) -> Sequence[
         )
     if not 0 < newest < baseline.version:
         expected = {
-            each.version: {each.digest, *map(_digest, each.takes_over.values())}
-            for each in known
-            if each.version <= newest
+            migration.version: {migration.digest, *map(_digest, migration.takes_over.values())}
+            for migration in known
+            if migration.version <= newest
         }
-        missing = [each for each in known if each.version > newest]
+        missing = [migration for migration in known if migration.version > newest]
     elif newest in baseline.takes_over:
         expected = {version: _EARLIER[version] for version in _EARLIER if version <= newest}
         missing = [replace(baseline, sql=baseline.takes_over[newest]), *known[1:]]

@@ -84,7 +84,7 @@ def vector(tag: str, tokens: Sequence[str]) -> str:
     for position, token in enumerate(tokens, 1):
         positions.setdefault(token, []).append(str(position))
     # Tokens contain neither quotes nor backslashes: they consist of letters and digits.
-    return " ".join(f"'{tag}{token}':{','.join(each)}" for token, each in positions.items())
+    return " ".join(f"'{tag}{token}':{','.join(numbers)}" for token, numbers in positions.items())
 
 
 def name_vector(tag: str, path: str, title: str) -> str:
@@ -167,7 +167,9 @@ def _type_of(name: str) -> str:
 
 def _columns(first: int, types: dict[str, str]) -> str:
     """Return ``unnest`` of arguments from ``$first`` on, an array for each column."""
-    arrays = ", ".join(f"${number}::{each}[]" for number, each in enumerate(types.values(), first))
+    arrays = ", ".join(
+        f"${number}::{type_name}[]" for number, type_name in enumerate(types.values(), first)
+    )
     return f"unnest({arrays}) AS given ({', '.join(types)})"
 
 

@@ -128,7 +128,7 @@ def reserve(new: Sequence[NewBlob], give_up_at: int) -> Script[None]:
 
     async def insert_blobs(transaction: Transaction) -> None:
         rows = [
-            (each.key, bytes.fromhex(each.digest), each.size, each.crc, give_up_at) for each in new
+            (blob.key, bytes.fromhex(blob.digest), blob.size, blob.crc, give_up_at) for blob in new
         ]
         await transaction.execute_many(_INSERT, rows)
 

@@ -195,7 +195,7 @@ def commit_changesets(
                 workspace_id,
                 planned_at,
                 reached,
-                sum([each.growth for each in plans]),
+                sum([plan.growth for plan in plans]),
                 [(*revision_rows.values_of(change.head), change.base) for change in changed],
                 [texts.get(change.head.revision_id) or _text_of(change) for change in changed],
                 [_receipt_values(plan, now) for plan in plans if plan.changeset.repeatable],
@@ -228,7 +228,7 @@ async def _move_cursor(
     Returns the number of the workspace, the highest one of its files, and whether its documents
     were read.
     """
-    growth = sum([each.growth for each in plans])
+    growth = sum([plan.growth for plan in plans])
     moved = await transaction.fetch_one(
         _MOVE_CURSOR, workspace_id, *planned_at, *plans[-1].cursor, created, growth
     )
@@ -344,7 +344,7 @@ async def store_changes(
         await transaction.execute(_INSERT_CONTENT, number, _stored(text))
     elif texts:
         # One by one: a client of a server sends some while others are compressed.
-        rows = ((number, _stored(each)) for number, each in texts)
+        rows = ((number, _stored(text)) for number, text in texts)
         await transaction.execute_many(_INSERT_CONTENT, rows)
     if images:
         await blobs.insert_images(transaction, images)
@@ -355,16 +355,16 @@ async def _earlier_images(
 ) -> dict[identity.RevisionId, int]:
     """Return the numbers of the images that restored files get back."""
     names = {
-        each.head.revision_id: each.head.content_id
-        for each in changed
-        if each.outcome == "restored" and each.head.kind == "attachment"
+        change.head.revision_id: change.head.content_id
+        for change in changed
+        if change.outcome == "restored" and change.head.kind == "attachment"
     }
     if not names:
         return {}
     rows = await revision_rows.select_in(transaction, _CONTENTS_OF, workspace, [*names.values()])
     numbers = {row[0]: row[1] for row in rows}
     # An image that a file keeps is in its head.
-    return {name: numbers[each] for name, each in names.items() if each in numbers}
+    return {name: numbers[key] for name, key in names.items() if key in numbers}
 
 
 def _text_of(change: Change) -> bytes:
@@ -388,17 +388,17 @@ async def _replace_heads(
     rows = [
         (
             workspace,
-            *revision_rows.values_of(each.head),
-            contents.get(each.head.revision_id),
-            each.base,
+            *revision_rows.values_of(change.head),
+            contents.get(change.head.revision_id),
+            change.base,
         )
-        for each in changes
+        for change in changes
     ]
     if len(rows) == 1 and await transaction.execute(_REPLACE_IN_PLACE, *rows[0]):
         return
-    files = [each.head.file_id for each in changes]
-    found = await revision_rows.select_in(transaction, _PLACES, workspace, files)
-    places = {row[0]: row[1:] for row in found}
+    files = [change.head.file_id for change in changes]
+    placed = await revision_rows.select_in(transaction, _PLACES, workspace, files)
+    places = {row[0]: row[1:] for row in placed}
     in_place: list[tuple[Value, ...]] = []
     moved: list[tuple[Value, ...]] = []
     moving: list[identity.FileId] = []
@@ -475,24 +475,24 @@ def receipts(
     async def read_receipts(transaction: Transaction) -> dict[identity.MutationId, Receipt]:
         rows = await revision_rows.select_in(transaction, _RECEIPTS, workspace_id, mutation_ids)
         changes = [read_changes(row[4]) for row in rows]
-        names = [name for each in changes for _, name in each if name is not None]
-        found = await revision_rows.select_in(transaction, _REVISIONS, workspace_id, names)
-        heads = {head.revision_id: head for head in map(revision_rows.revision_of, found)}
+        names = [name for entries in changes for _, name in entries if name is not None]
+        named = await revision_rows.select_in(transaction, _REVISIONS, workspace_id, names)
+        heads = {head.revision_id: head for head in map(revision_rows.revision_of, named)}
         positions = [
             row[2]
-            for row, each in zip(rows, changes, strict=True)
-            if any(name is None for _, name in each)
+            for row, entries in zip(rows, changes, strict=True)
+            if any(name is None for _, name in entries)
         ]
-        found = await revision_rows.select_in(transaction, _REVISIONS_AT, workspace_id, positions)
-        only = {head.position: head for head in map(revision_rows.revision_of, found)}
+        alone = await revision_rows.select_in(transaction, _REVISIONS_AT, workspace_id, positions)
+        only = {head.position: head for head in map(revision_rows.revision_of, alone)}
         result: dict[identity.MutationId, Receipt] = {}
-        for row, each in zip(rows, changes, strict=True):
+        for row, entries in zip(rows, changes, strict=True):
             outcomes = [
                 (
                     outcome,
                     only.get(row[2]) if name is None else heads.get(identity.RevisionId(name)),
                 )
-                for outcome, name in each
+                for outcome, name in entries
             ]
             kept = tuple(FileOutcome(outcome, head) for outcome, head in outcomes if head)
             # A change without effect names the head of another change, which may be pruned before

@@ -217,7 +217,11 @@ async def put_documents(
     other items for the same text, or has stored it whole: what is appended may read differently
     then. The transaction must be rolled back.
     """
-    followed = {each.file_id: each.followed for each in documents if each.followed is not None}
+    followed = {
+        document.file_id: document.followed
+        for document in documents
+        if document.followed is not None
+    }
     if followed:
         rows = await select_in(transaction, _STORED_CONTENTS, workspace, [*followed])
         if {row[0]: row[1] or "" for row in rows} != followed:
@@ -228,12 +232,14 @@ async def put_documents(
             named = (workspace, file_id, new.content_id, new.document.epoch, beside)
             if not await transaction.execute(_NAME_CONTENT, *named):
                 return False
-    whole = [each for each in documents if not each.appended]
+    whole = [document for document in documents if not document.appended]
     rows = [
-        (workspace, file_id, position, packed(each)) for file_id, _, _, each in documents if each
+        (workspace, file_id, position, packed(update))
+        for file_id, _, _, update in documents
+        if update
     ]
     await execute_each(transaction, _APPEND, rows)
-    files = [(workspace, each.file_id) for each in whole]
+    files = [(workspace, document.file_id) for document in whole]
     await execute_each(transaction, _DELETE_UPDATES_OF_FILE, files)
     values = [
         (workspace, file_id, new.document.epoch, new.content_id, *new.document[1:])

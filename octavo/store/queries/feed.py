@@ -275,8 +275,8 @@ def live_at(
         if changed:
             files += _stored(await transaction.fetch_all(_LIVE_SINCE, *span, last))
         if within is not None:
-            files = [each for each in files if within.covers(each.revision.path)]
-        return sorted(files, key=lambda each: each.revision.file_id), end
+            files = [file for file in files if within.covers(file.revision.path)]
+        return sorted(files, key=lambda file: file.revision.file_id), end
 
     return read_live
 

@@ -305,7 +305,7 @@ def whole_files(
                 return _derived(stored, unread=not read)
             return _whole(stored, kept[file_id], updates.get(file_id, b""), merge)
 
-        return [whole(each) for each in heads], revisions
+        return [whole(head) for head in heads], revisions
 
     return read_whole_files
 

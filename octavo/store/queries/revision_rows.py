@@ -39,7 +39,7 @@ def _chunks(names: Sequence[T]) -> Iterator[list[T]]:
     maximum = _SIZES[-1]
     for at in range(0, len(distinct), maximum):
         chunk = distinct[at : at + maximum]
-        size = next(each for each in _SIZES if each >= len(chunk))
+        size = next(allowed for allowed in _SIZES if allowed >= len(chunk))
         # A name that is repeated is found once.
         yield chunk + chunk[-1:] * (size - len(chunk))
 
@@ -68,7 +68,7 @@ async def select_pairs(
 @lru_cache(maxsize=64)
 def _paired(sql: str, size: int) -> str:
     """Return a statement for ``size`` pairs."""
-    places = [f"(${2 * each + 1}::uuid, ${2 * each + 2}::uuid)" for each in range(size)]
+    places = [f"(${2 * index + 1}::uuid, ${2 * index + 2}::uuid)" for index in range(size)]
     return sql.replace("$pairs", ", ".join(places))
 
 
@@ -165,7 +165,7 @@ def revisions_of_rows(rows: Sequence[Row]) -> list[Revision]:
     if len(rows) > _MANY:
         # More of them would not stay in the caches of the processor.
         portions = (rows[at : at + _MANY] for at in range(0, len(rows), _MANY))
-        return [each for portion in portions for each in revisions_of_rows(portion)]
+        return [revision for portion in portions for revision in revisions_of_rows(portion)]
     if not rows:
         return []
     columns: list[Iterable[Any]] = []
@@ -177,7 +177,9 @@ def revisions_of_rows(rows: Sequence[Row]) -> list[Revision]:
         for own, content in zip(columns[_REVISION], columns[_CONTENT], strict=True)
     ]
     columns[_DIGEST] = map(bytes.hex, columns[_DIGEST])
-    columns[_MEDIA_TYPE] = [MARKDOWN if each is None else each for each in columns[_MEDIA_TYPE]]
+    columns[_MEDIA_TYPE] = [
+        MARKDOWN if media_type is None else media_type for media_type in columns[_MEDIA_TYPE]
+    ]
     return [*map(Revision, *columns)]
 
 

@@ -85,7 +85,7 @@ def chosen_of(
             account_id,
             workspace_ids,
         )
-        return sorted(map(_workspace, rows), key=lambda each: each.workspace_id)
+        return sorted(map(_workspace, rows), key=lambda workspace: workspace.workspace_id)
 
     return read_chosen
 

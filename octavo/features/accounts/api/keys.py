@@ -218,7 +218,7 @@ class KeyOperations:
         except NotAMember as refusal:
             message = "You belong to no workspace with this id."
             chosen = enumerate(body.workspace_ids or ())
-            at = [index for index, each in chosen if each in refusal.workspace_ids]
+            at = [index for index, workspace_id in chosen if workspace_id in refusal.workspace_ids]
             errors = [(f"/workspaceIds/{index}", message) for index in at]
             raise InvalidRequest(errors=errors) from None
         return ApiKeyCreated(**dict(_schema(key)), secret=secret)

@@ -25,7 +25,7 @@ def add_account_pages(site: PageRegistry, usage: ReadUsage) -> None:
         return await show(
             "accounts/account.html",
             trouble=trouble,
-            given=visitor.given,
+            form=visitor.form,
             shares=list(used_shares(account.usage, account.limit, account.controls)),
             next_month=next_month(account.usage.month),
             all_refused=reads_are_refused(await known(usage)),
@@ -37,7 +37,7 @@ def add_account_pages(site: PageRegistry, usage: ReadUsage) -> None:
 
     @site.form("/account/name")
     async def rename(visitor: Visitor) -> Response:
-        body = {"displayName": visitor.given.get("displayName", "")}
+        body = {"displayName": visitor.form.get("displayName", "")}
         try:
             await visitor.api.send(AccountSchema, "PATCH", "/api/account", body)
         except Problem as problem:
@@ -46,7 +46,7 @@ def add_account_pages(site: PageRegistry, usage: ReadUsage) -> None:
 
     @site.form("/account/preferences")
     async def change_preferences(visitor: Visitor) -> Response:
-        fields = visitor.given
+        fields = visitor.form
         body = {
             "themeFamily": fields.get("themeFamily", ""),
             "appearance": fields.get("appearance", ""),
@@ -61,11 +61,11 @@ def add_account_pages(site: PageRegistry, usage: ReadUsage) -> None:
 
     @site.page(_PASSWORD)
     async def show_password(visitor: Visitor) -> Response:
-        return await show("accounts/password.html", given={"end": "on"})
+        return await show("accounts/password.html", form={"end": "on"})
 
     @site.form(_PASSWORD)
     async def change_password(visitor: Visitor) -> Response:
-        fields = visitor.given
+        fields = visitor.form
         body = {
             "currentPassword": fields.get("currentPassword", ""),
             "newPassword": fields.get("newPassword", ""),
@@ -79,7 +79,7 @@ def add_account_pages(site: PageRegistry, usage: ReadUsage) -> None:
             trouble = form_errors_of(problem)
         else:
             return redirect("/account", "password-changed")
-        return await show("accounts/password.html", trouble=trouble, given=fields)
+        return await show("accounts/password.html", trouble=trouble, form=fields)
 
     @site.page("/account/consent")
     async def show_consent(visitor: Visitor) -> Response:
@@ -94,7 +94,7 @@ def add_account_pages(site: PageRegistry, usage: ReadUsage) -> None:
 
     @site.form(_REMOVAL)
     async def remove(visitor: Visitor) -> Response:
-        body = {"password": visitor.given.get("password", "")}
+        body = {"password": visitor.form.get("password", "")}
         try:
             performed = await visitor.api.call("POST", "/api/account/removal", body)
         except CredentialRefused as problem:
@@ -139,7 +139,7 @@ def add_portal_page(site: PageRegistry, portal: Mapping[str, str]) -> None:
 
     @site.form("/account/portal")
     async def open_portal(visitor: Visitor) -> Response:
-        body = {"path": visitor.given.get("page", "")}
+        body = {"path": visitor.form.get("page", "")}
         opened = await visitor.api.send(PortalOpened, "POST", "/api/account/portal", body)
         # A redirect of a form to another origin would be blocked: the policy is form-action 'self'.
         host = urlsplit(opened.address).netloc

@@ -90,15 +90,15 @@ def add_key_pages(site: PageRegistry, now: Clock) -> None:
 
     @site.form(_KEYS, once=True)
     async def create(visitor: Visitor) -> Response:
-        days = visitor.given.get("days", "")
+        days = visitor.form.get("days", "")
         expires_at = None
         if days.isdigit() and days in DAYS:
             moment = datetime.fromtimestamp(int(now()) + int(days) * _DAY, UTC)
             expires_at = moment.isoformat()
-        limits = _limits(visitor.given)
+        limits = _limits(visitor.form)
         if isinstance(limits, FormErrors):
             return await _keys(visitor, limits)
-        body = {"name": visitor.given.get("name", ""), "expiresAt": expires_at, **limits}
+        body = {"name": visitor.form.get("name", ""), "expiresAt": expires_at, **limits}
         try:
             key = await visitor.api.send(ApiKeyCreated, "POST", "/api/account/keys", body)
         except Problem as problem:
@@ -161,7 +161,7 @@ async def _keys(visitor: Visitor, trouble: FormErrors | None = None) -> Response
         trouble=trouble,
         rows=[_row(item, names) for item in keys.items],
         maximum=MAX_KEYS,
-        given=visitor.given or {"days": "365"},
+        form=visitor.form or {"days": "365"},
         days=DAYS,
         access=ACCESS,
         explained=EXPLAINED,

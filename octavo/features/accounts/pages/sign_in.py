@@ -26,18 +26,18 @@ def add_password_reset_pages(site: PageRegistry, opens: ResetOpens) -> None:
 
     @site.page(FORGOTTEN, Audience.ANYBODY)
     async def show_request(visitor: Visitor) -> Response:
-        return await show("accounts/forgot_password.html", given={})
+        return await show("accounts/forgot_password.html", form={})
 
     @site.form(FORGOTTEN, Audience.ANYBODY, once=True)
     async def request_link(visitor: Visitor) -> Response:
-        address = visitor.given.get("address", "").strip()
+        address = visitor.form.get("address", "").strip()
         path = "/api/auth/request-password-reset"
         try:
             await visitor.api.call("POST", path, {"email": address})
         except Problem as problem:
             trouble = form_errors_of(problem, {"email": "address"})
-            return await show("accounts/forgot_password.html", trouble=trouble, given=visitor.given)
-        return await show("accounts/forgot_password.html", given={}, sent=address)
+            return await show("accounts/forgot_password.html", trouble=trouble, form=visitor.form)
+        return await show("accounts/forgot_password.html", form={}, sent=address)
 
     @site.page(RESET, Audience.ANYBODY)
     async def show_form(visitor: Visitor) -> Response:
@@ -50,7 +50,7 @@ def add_password_reset_pages(site: PageRegistry, opens: ResetOpens) -> None:
 
     @site.form(RESET, Audience.ANYBODY)
     async def reset(visitor: Visitor) -> Response:
-        fields = visitor.given
+        fields = visitor.form
         token = fields.get("token", "")
         body = {"newPassword": fields.get("newPassword", ""), "token": token}
         try:
@@ -78,7 +78,7 @@ def add_sign_in_pages(site: PageRegistry) -> None:
     async def form(fields: Mapping[str, str], trouble: FormErrors | None = None) -> Response:
         open_to_all = await site.registration_is_open()
         return await show(
-            "accounts/sign_in.html", trouble=trouble, given=fields, open_registration=open_to_all
+            "accounts/sign_in.html", trouble=trouble, form=fields, open_registration=open_to_all
         )
 
     @site.page(responses.SIGN_IN, Audience.ANYBODY)
@@ -90,7 +90,7 @@ def add_sign_in_pages(site: PageRegistry) -> None:
 
     @site.form(responses.SIGN_IN, Audience.ANYBODY)
     async def sign_in(visitor: Visitor) -> Response:
-        fields = visitor.given
+        fields = visitor.form
         following = responses.inside(fields.get("next", ""), site.public_url)
         body = {
             "email": fields.get("address", ""),
@@ -107,7 +107,7 @@ def add_sign_in_pages(site: PageRegistry) -> None:
 
     @site.form(AGAIN, Audience.ANYBODY, stamped=True)
     async def sign_in_to_go_on(visitor: Visitor) -> Response:
-        fields = visitor.given
+        fields = visitor.form
         kept, address = kept_fields(fields), fields.get("address", "")
         following = responses.inside(fields.get("following", ""), site.public_url)
         body = {

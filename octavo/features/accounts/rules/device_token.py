@@ -91,7 +91,7 @@ def claimed_device(tokens: str, address: Address, now: int, secret: bytes) -> De
 
 def with_token(token: str, tokens: str) -> str:
     """Return the list of ``token`` and ``tokens``, newest first; the oldest are dropped."""
-    return ".".join([token, *(each for each, _ in _readable(tokens))][:_MOST])
+    return ".".join([token, *(other for other, _ in _readable(tokens))][:_MOST])
 
 
 def without_address(tokens: str, address: Address, secret: bytes) -> str:
@@ -100,7 +100,7 @@ def without_address(tokens: str, address: Address, secret: bytes) -> str:
     ``tokens`` is such a list, or anything else that a browser sent: what can be no token is left
     out. Tokens of other people who use the browser stay.
     """
-    others = (each for each, data in _readable(tokens) if not _is_for(data, address, secret))
+    others = (other for other, data in _readable(tokens) if not _is_for(data, address, secret))
     return ".".join(others)
 
 

@@ -67,7 +67,7 @@ def add_pages(site: PageRegistry, usage: ReadUsage) -> None:
 
     @site.form(f"{_ACCOUNTS}/<uuid:account_id>", only)
     async def change(visitor: Visitor, account_id: str) -> Response:
-        fields = visitor.given
+        fields = visitor.form
         limit, fault = parse_megabytes(fields.get("storage", ""))
         if fault:
             return await _account(visitor, account_id, FormErrors(400, "", {"storage": fault}))
@@ -92,7 +92,7 @@ def add_pages(site: PageRegistry, usage: ReadUsage) -> None:
 
     @site.form(f"{_ACCOUNTS}/<uuid:account_id>/controls", only)
     async def change_controls(visitor: Visitor, account_id: str) -> Response:
-        fields = visitor.given
+        fields = visitor.form
         limit, no_limit = parse_megabytes(fields.get("controlledStorage", ""))
         size, no_size = parse_megabytes(fields.get("downloads", ""))
         files, no_files = parse_number(fields.get("filesRead", ""))
@@ -146,7 +146,7 @@ def add_pages(site: PageRegistry, usage: ReadUsage) -> None:
 
     @site.form(_INVITATIONS, only, once=True)
     async def invite(visitor: Visitor) -> Response:
-        fields = visitor.given
+        fields = visitor.form
         body = {
             "role": fields.get("role", ""),
             "address": fields.get("address", "").strip() or None,
@@ -168,7 +168,7 @@ def add_pages(site: PageRegistry, usage: ReadUsage) -> None:
 
     @site.form(_INSTALLATION, only)
     async def change_installation(visitor: Visitor) -> Response:
-        body = {"registrationPolicy": visitor.given.get("registrationPolicy", "")}
+        body = {"registrationPolicy": visitor.form.get("registrationPolicy", "")}
         try:
             await visitor.api.send(InstallationSchema, "PUT", "/api/installation", body)
         except Problem as problem:
@@ -206,7 +206,7 @@ async def _account(
         subject=account,
         shares=list(used_shares(account.usage, account.limit, account.controls)),
         megabytes=megabytes,
-        given=visitor.given,
+        form=visitor.form,
         roles=ROLES,
         states=STATES,
     )
@@ -234,7 +234,7 @@ async def _installation(
         "administration/installation.html",
         trouble=trouble,
         installation=installation,
-        given=visitor.given,
+        form=visitor.form,
         policies=POLICIES,
         shares=[] if used is None else list(installation_shares(used)),
         month=None if used is None else first_day(used.month),
@@ -247,7 +247,7 @@ async def _invitations(visitor: Visitor, trouble: FormErrors | None = None) -> R
         "administration/invitations.html",
         trouble=trouble,
         page=page,
-        given=visitor.given or {"role": "member"},
+        form=visitor.form or {"role": "member"},
         roles=ROLES,
     )
 

@@ -24,7 +24,7 @@ def add_workspace_pages(site: PageRegistry) -> None:
 
     @site.form(HOME, once=True)
     async def create(visitor: Visitor) -> Response:
-        body = {"name": visitor.given.get("name", "")}
+        body = {"name": visitor.form.get("name", "")}
         try:
             made = await visitor.api.send(Workspace, "POST", LIST, body)
         except Problem as problem:
@@ -37,7 +37,7 @@ def add_workspace_pages(site: PageRegistry) -> None:
 
     @site.form(f"{HOME}/<uuid:workspace_id>/settings")
     async def rename(visitor: Visitor, workspace_id: str) -> Response:
-        body = {"name": visitor.given.get("name", "")}
+        body = {"name": visitor.form.get("name", "")}
         path = f"{LIST}/{workspace_id}"
         try:
             await visitor.api.send(Workspace, "PUT", path, body)
@@ -58,15 +58,15 @@ def add_workspace_pages(site: PageRegistry) -> None:
     @site.form(f"{HOME}/<uuid:workspace_id>/delete")
     async def delete(visitor: Visitor, workspace_id: str) -> Response:
         workspace = await listed_workspace(visitor, str(workspace_id))
-        if visitor.given.get("name", "").strip() != workspace.name:
+        if visitor.form.get("name", "").strip() != workspace.name:
             wrong = FormErrors(400, "", {"name": f"Type the name exactly: {workspace.name}"})
-            return await _deletion(workspace, wrong, visitor.given)
+            return await _deletion(workspace, wrong, visitor.form)
         try:
             await visitor.api.send(contract.Removed, "DELETE", f"{LIST}/{workspace_id}")
         except NotFound:
             raise
         except Problem as problem:
-            return await _deletion(workspace, form_errors_of(problem), visitor.given)
+            return await _deletion(workspace, form_errors_of(problem), visitor.form)
         return redirect(HOME, "workspace-deleted")
 
 
@@ -79,7 +79,7 @@ async def _list(visitor: Visitor, trouble: FormErrors | None = None) -> Response
         "members/list.html",
         trouble=trouble,
         page=page,
-        given=visitor.given,
+        form=visitor.form,
         exportable=exportable,
     )
 
@@ -99,8 +99,8 @@ async def _exportable(visitor: Visitor, workspace: Workspace) -> bool:
 async def _settings(
     visitor: Visitor, workspace: Workspace, trouble: FormErrors | None = None
 ) -> Response:
-    fields = visitor.given or {"name": workspace.name}
-    return await show("members/settings.html", trouble=trouble, workspace=workspace, given=fields)
+    fields = visitor.form or {"name": workspace.name}
+    return await show("members/settings.html", trouble=trouble, workspace=workspace, form=fields)
 
 
 async def _deletion(
@@ -109,7 +109,7 @@ async def _deletion(
     fields: object = None,
 ) -> Response:
     return await show(
-        "members/delete.html", trouble=trouble, workspace=workspace, given=fields or {}
+        "members/delete.html", trouble=trouble, workspace=workspace, form=fields or {}
     )
 
 
@@ -153,8 +153,8 @@ def add_member_pages(site: PageRegistry) -> None:
     @site.form(f"{_RULE}/members/<uuid:account_id>/role")
     async def change_role(visitor: Visitor, workspace_id: str, account_id: str) -> Response:
         path = f"{LIST}/{workspace_id}/members/{account_id}"
-        role = visitor.given.get("role", "")
-        if str(account_id) == visitor.account.id and "confirmed" not in visitor.given:
+        role = visitor.form.get("role", "")
+        if str(account_id) == visitor.account.id and "confirmed" not in visitor.form:
             workspace = await workspace_of(visitor, workspace_id)
             if role in ROLES and role != workspace.role:
                 if await _is_sole_owner(visitor, workspace):
@@ -192,7 +192,7 @@ def add_member_pages(site: PageRegistry) -> None:
 
     @site.form(f"{_RULE}/invitations", once=True)
     async def invite(visitor: Visitor, workspace_id: str) -> Response:
-        fields = visitor.given
+        fields = visitor.form
         body = {
             "role": fields.get("role", ""),
             "address": fields.get("address", "").strip() or None,
@@ -230,7 +230,7 @@ async def _role(
         member=member,
         roles=roles,
         explained=explanations(roles),
-        chosen=visitor.given.get("role", member.role),
+        chosen=visitor.form.get("role", member.role),
     )
 
 
@@ -301,7 +301,7 @@ async def _invitations(
         trouble=trouble,
         workspace=workspace,
         page=page,
-        given=visitor.given or {"role": "editor"},
+        form=visitor.form or {"role": "editor"},
         roles=roles,
         explained=explanations(roles),
     )

@@ -99,7 +99,7 @@ def add_register_pages(
     @site.form(PATH, Audience.ANYBODY, once=True)
     async def register(visitor: Visitor) -> Response:
         token = visitor.query.get("invitation", "")
-        fields = visitor.given
+        fields = visitor.form
         body: dict[str, object] = {
             "invitation": token or None,
             "address": fields.get("address", ""),
@@ -131,7 +131,7 @@ def add_register_pages(
 
     @site.form(JOIN)
     async def join(visitor: Visitor) -> Response:
-        token = visitor.given.get("invitation", "")
+        token = visitor.form.get("invitation", "")
         path = "/api/invitations/accept"
         try:
             joined = await visitor.api.send(Workspace, "POST", path, {"token": token})
@@ -169,7 +169,7 @@ def add_register_pages(
         return await show(
             "members/register.html",
             trouble=trouble,
-            given=fields,
+            form=fields,
             action=here,
             invited=await _invited(token) if token else None,
             sign_in=f"/sign-in?next={quote(here, safe='')}" if token else "/sign-in",

@@ -35,7 +35,7 @@ MIXED = "mixed"
 
 def fields_of(visitor: Visitor, new_id: Callable[[], str]) -> dict[str, str]:
     """Return the fields of the form; invalid identifiers are replaced by new ones."""
-    sent = visitor.given
+    sent = visitor.form
     return {
         "path": sent.get("path", ""),
         "path-before": sent.get("path-before", ""),
@@ -215,7 +215,7 @@ class NoteEditing:
         if action == "keep":
             return redirect(f"{path_of(workspace.id)}/notes/{file_id}", "theirs-kept")
         # Links in the text are resolved at this path. Those of a copy are not rewritten.
-        rewritten = "rewrite" in visitor.given and action != "copy"
+        rewritten = "rewrite" in visitor.form and action != "copy"
         before = fields["path-before"]
         at = before if rewritten else path_after(fields["path"], before)
         if action == "image" or chosen_image(visitor) is not None:
@@ -266,7 +266,7 @@ class NoteEditing:
         body: dict[str, object] = {"text": text, "mutationId": fields["mutation"]}
         path = path_after(fields["path"], fields["path-before"])
         if path != fields["path-before"]:
-            body.update(path=path, rewriteLinks="rewrite" in visitor.given)
+            body.update(path=path, rewriteLinks="rewrite" in visitor.form)
         headers = [(b"if-match", entity_tag(RevisionId(fields["head"])))]
         place = frame.file_path(workspace_id, file_id)
         made = await visitor.api.call("PUT", place, body, headers=headers)
@@ -326,7 +326,7 @@ class NoteEditing:
             folder=frame.folder_of(file.path or ""),
             here=file.id,
             status=409,
-            given={
+            form={
                 **fields,
                 "text": merged.merged,
                 "head": file.head.id,
@@ -335,7 +335,7 @@ class NoteEditing:
                 "mutation": self._pages.new_id(),
             },
             mutation_of_copy=self._pages.new_id(),
-            rewrite="rewrite" in visitor.given,
+            rewrite="rewrite" in visitor.form,
             written=fields["text"],
             found=merged,
             revision=await newest(visitor, workspace.id, file_id),
@@ -372,7 +372,7 @@ class NoteEditing:
             folder=folder,
             folders=[f"{name}/" for name in await self._pages.folders(workspace.id)],
             trouble=trouble,
-            given={"mutation": self._pages.new_id(), **fields},
+            form={"mutation": self._pages.new_id(), **fields},
             first=_first(trouble),
             labels=_LABELS,
             crumbs=frame.crumbs_of(workspace, folder),
@@ -402,10 +402,10 @@ class NoteEditing:
             folder=folder,
             here=file_id,
             trouble=trouble,
-            given={"mutation": self._pages.new_id(), **fields},
+            form={"mutation": self._pages.new_id(), **fields},
             first=_first(trouble),
             labels=_LABELS,
-            rewrite="rewrite" in visitor.given or not visitor.given,
+            rewrite="rewrite" in visitor.form or not visitor.form,
             crumbs=frame.crumbs_of(workspace, folder),
             title=await self._pages.known_title(workspace.id, file_id, before),
             notice=notice,

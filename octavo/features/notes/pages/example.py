@@ -34,7 +34,7 @@ def add_example(pages: NotePages) -> None:
     @pages.site.form(f"{HOME}/<uuid:workspace_id>/example", once=True)
     async def create(visitor: Visitor, workspace_id: str) -> Response:
         workspace = await writable(visitor, workspace_id)
-        mutation = identifier(visitor.given.get("mutation", "")) or pages.new_id()
+        mutation = identifier(visitor.form.get("mutation", "")) or pages.new_id()
         body = {
             "mutationId": mutation,
             "operations": [

@@ -243,7 +243,7 @@ def _opened(level: Level, inner: NoteTree | None) -> NoteTree:
 
 def plain(visitor: Visitor, name: str) -> str:
     """Return a text field as notes have it: browsers send lines that end with CR LF."""
-    return with_line_feeds(visitor.given.get(name, ""))
+    return with_line_feeds(visitor.form.get(name, ""))
 
 
 def with_line_feeds(text: str) -> str:

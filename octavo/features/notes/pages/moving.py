@@ -42,7 +42,7 @@ def add_move_pages(pages: frame.NotePages) -> None:
             here=file.id,
             trouble=trouble,
             file=file,
-            given=visitor.given or {"path": path, "rewrite": "on"},
+            form=visitor.form or {"path": path, "rewrite": "on"},
             name=name_of(path),
             title=await pages.title(workspace.id, file.id, path),
             noun=frame.NOUNS[file.kind],
@@ -56,7 +56,7 @@ def add_move_pages(pages: frame.NotePages) -> None:
     @pages.site.form(_RULE, once=True)
     async def move(visitor: Visitor, workspace_id: str, file_id: str) -> Response:
         workspace = await frame.writable(visitor, workspace_id)
-        fields = visitor.given
+        fields = visitor.form
         path = fields.get("path", "")
         if not path.strip().strip("/"):
             return await form(
@@ -125,7 +125,7 @@ def add_deletion_pages(pages: frame.NotePages) -> None:
             return redirect(f"{path_of(workspace.id)}/deleted", f"{noun}-deleted")
         noun = frame.NOUNS[file.kind]
         headers = [(b"if-match", entity_tag(RevisionId(file.head.id)))]
-        if visitor.given.get("head", "") != file.head.id:
+        if visitor.form.get("head", "") != file.head.id:
             # The person has seen another text.
             return redirect(f"{path_of(workspace.id)}/notes/{file.id}", f"{noun}-changed")
         place = frame.file_path(workspace.id, file.id)
@@ -166,7 +166,7 @@ def add_deletion_pages(pages: frame.NotePages) -> None:
             folder=frame.folder_of(path),
             trouble=trouble,
             file_id=str(file_id),
-            given=visitor.given or {"path": path},
+            form=visitor.form or {"path": path},
             name=name_of(path),
             noun=frame.NOUNS[head.kind],
         )
@@ -180,7 +180,7 @@ def add_deletion_pages(pages: frame.NotePages) -> None:
         workspace = await frame.writable(visitor, workspace_id)
         head = await _deleted(visitor, workspace_id, file_id)
         headers = [(b"if-match", entity_tag(RevisionId(head.id)))]
-        path = visitor.given.get("path", "")
+        path = visitor.form.get("path", "")
         body: dict[str, object] = {}
         # A path that nobody has edited stays as it is.
         if path and path != head.path:

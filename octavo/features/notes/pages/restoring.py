@@ -72,7 +72,7 @@ def add_restoration_pages(pages: NotePages) -> None:
             folder=folder,
             trouble=trouble,
             crumbs=crumbs_of(workspace, folder),
-            given=visitor.given or visitor.query,
+            form=visitor.form or visitor.query,
             choices=[
                 (name, urlencode(_query(_Choice(_written(now - ago)), folder)))
                 for name, ago in CHOICES.items()
@@ -153,7 +153,7 @@ def add_restoration_pages(pages: NotePages) -> None:
     @pages.site.form(_RULE, once=True)
     async def restore(visitor: Visitor, workspace_id: str) -> Response:
         workspace = await writable(visitor, workspace_id)
-        fields = visitor.given
+        fields = visitor.form
         folder = fields.get("folder", "")
         body: dict[str, object] = {"folder": folder, "mutationId": fields.get("change", "")}
         if fields.get("moment"):

@@ -274,7 +274,7 @@ async def _form(
         "publishing/link_form.html",
         trouble=trouble,
         workspace=workspace,
-        given=visitor.given or _suggested(visitor.query),
+        form=visitor.form or _suggested(visitor.query),
         notes=notes,
         folders=folders_of(notes),
         any_notes=bool(notes) or files.next is not None,
@@ -288,7 +288,7 @@ async def _form(
 
 def _asked_again(visitor: Visitor, faults: Mapping[str, str]) -> Mapping[str, str]:
     """Return the faults of a form that is shown again, which never contains the password."""
-    if not visitor.given.get("password"):
+    if not visitor.form.get("password"):
         return faults
     return {"password": "Enter the password again: it is not kept.", **faults}
 
@@ -306,7 +306,7 @@ async def _link_input(
     visitor: Visitor, workspace_id: str, now: float
 ) -> tuple[dict[str, object], dict[str, str]]:
     """Return the body of the request, and what is wrong with the fields of the form."""
-    fields = visitor.given
+    fields = visitor.form
     target, no_target = await _target(visitor, workspace_id)
     expires_at, no_end = _end(fields.get("days", ""), fields.get("until", "").strip(), now)
     openings, no_openings = _openings(fields.get("openings", "").strip())
@@ -325,8 +325,8 @@ async def _target(
     visitor: Visitor, workspace_id: str
 ) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Return the target of the request, and what is wrong with its fields."""
-    kind = visitor.given.get("kind", "")
-    typed = visitor.given.get("path", "").strip("/")
+    kind = visitor.form.get("kind", "")
+    typed = visitor.form.get("path", "").strip("/")
     path = normalize("NFC", typed.strip().strip("/"))
     listed = f"{LIST}/{workspace_id}/files"
     if typed != path and (await visitor.api.get(FileList, listed, prefix=typed, limit="1")).items:
