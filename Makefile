@@ -86,10 +86,10 @@ lint: dev ## check style, format, types, and who imports whom
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
-# npm installs while pip does, and mypy runs.
+# npm installs while pip does, and mypy runs beside the first tests.
 check: ## lint and test: what must pass before a change lands
-	@$(MAKE) --no-print-directory --jobs=2 lint yjs better-auth axe html-validate mcp-conformance oldest-sqlite
-	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory --jobs=2 dev yjs better-auth axe html-validate mcp-conformance oldest-sqlite
+	@$(MAKE) --no-print-directory --jobs=2 lint test
 
 demo: dev ## let two devices edit a vault of real Markdown at once
 	@$(BIN)/python -m demo $(ARGS)
