@@ -20,7 +20,7 @@ from quart_trio import QuartTrio
 from werkzeug.exceptions import HTTPException
 
 from octavo.access.ports import Clock, NewEntropy
-from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
+from octavo.features.legal.rules import NO_TEXTS, LegalTexts
 from octavo.http import contract
 from octavo.http.lazy import LazyValue
 from octavo.http.pages import API_REFERENCE, forms, frame, localized, long_texts, responses
@@ -74,7 +74,7 @@ def pages(
     openapi: Callable[[], Mapping[str, object]],
     problems: Sequence[contract.AnyProblem] = (),
     public_url: str = "",
-    legal: LegalDocuments = NO_DOCUMENTS,
+    legal: LegalTexts = NO_TEXTS,
     sends_mail: bool = False,
     mcp: bool = False,
     features: Iterable[AddPages] = (),

@@ -123,7 +123,7 @@ CONTRACT: tuple[type, ...] = tuple(
 
 
 @cache
-def contract_document() -> contract.Json:
+def api_document() -> contract.Json:
     """Return the OpenAPI document of all operations."""
     examples: dict[str, contract.Json] = json.loads(EXAMPLES.read_bytes())
     return contract.openapi_document(

@@ -97,7 +97,7 @@ async def run(settings: Settings, log: Log, *, new: bool = False) -> None:
     Raises, with nothing started: `ListenError` when the address can't be listened on,
     `DataFolderError` when the data folder can't be used or another server uses it,
     `BlobsUnavailable` when files can't be stored in it,
-    `CertificateError` when TLS can't be spoken, `LegalDocumentError` when a legal document can't
+    `CertificateError` when TLS can't be spoken, `LegalTextError` when a legal document can't
     be used, `StoreError` when the database can't be opened;
     and, in an exception group, `RestartIntensityExceeded` when a part keeps failing. Cancelling
     cuts off what is in flight.

@@ -18,7 +18,7 @@ from octavo.http.pages import API_REFERENCE
 from octavo.http.refusals import problem_of
 from octavo.service.components import Service
 from octavo.service.health import Readiness, ServiceOperations
-from octavo.service.registry import ContractOperations, contract_document, explained_problems
+from octavo.service.registry import ContractOperations, api_document, explained_problems
 from octavo.store.fair_turns import working_for
 from octavo.store.queries.signing_keys import only_secret
 
@@ -47,7 +47,7 @@ def wire_application(
     application = contract.Application(
         [
             ServiceOperations(readiness),
-            ContractOperations(LazyValue(contract_document).get),
+            ContractOperations(LazyValue(api_document).get),
             *(operations for part in parts for operations in part.operations),
         ],
         absent={group: why for part in parts for group, why in part.absent.items()},
@@ -85,7 +85,7 @@ def _pages(service: Service, legal: Legal, perform: contract.Perform) -> ASGIApp
     stamps = FormStamps(form_secret, now=now, session_seconds=features.accounts.life.absolute)
     application = pages(
         api_document=ContractOperations.PATH,
-        openapi=contract_document,
+        openapi=api_document,
         problems=explained_problems(),
         public_url=kernel.settings.public_url,
         legal=legal.documents,

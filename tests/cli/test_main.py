@@ -13,7 +13,7 @@ from octavo.features.accounts.commands import recover as recovery
 from octavo.features.mail import sending
 from octavo.features.members import invitations_of_terminal
 from octavo.model.access.token import digest_of, is_operator_token
-from octavo.service.registry import contract_document
+from octavo.service.registry import api_document
 from octavo.service.settings import Settings
 from octavo.settings.names import option
 from octavo.settings.reading import describe, shown
@@ -222,7 +222,7 @@ def test_settings_for_programs_are_one_object(capsys: pytest.CaptureFixture[str]
 
 def test_openapi_prints_the_document(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["openapi"], {}) == 0
-    assert json.loads(capsys.readouterr().out) == contract_document()
+    assert json.loads(capsys.readouterr().out) == api_document()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from octavo.service.registry import contract_document
+from octavo.service.registry import api_document
 
 _STATUS_WITHOUT_BODY = (101, 204, 304)
 # Of the connection, or of every message (RFC 9110 sections 6.6.1, 7.6.1, 7.8, 8.3 and 8.6).
@@ -156,7 +156,7 @@ def _operations(document: dict[str, Any]) -> Iterator[_Operation]:
 
 @cache
 def _contract() -> ServedContract:
-    return ServedContract(contract_document())
+    return ServedContract(api_document())
 
 
 def check_head(method: str, path: str, status: int, headers: Sequence[Header]) -> None:

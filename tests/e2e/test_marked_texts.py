@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from octavo.model.access.token import digest_of, operator_token
-from octavo.service.registry import contract_document
+from octavo.service.registry import api_document
 from tests.e2e.databases import new_database
 from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running
 from tests.e2e.operations.common import Documented, operations, valid
@@ -132,9 +132,7 @@ def marked(request: pytest.FixtureRequest) -> Iterator[Marked]:
         [token] = parse_qs(urlsplit(opened["address"]).query)["token"]
         ids["reportId"], to_take_down = reported(octavo, root, ann, ids)
         made = Marked(octavo, root, ann, removable, ids, token, to_take_down)
-        called = sorted(
-            operations(contract_document()), key=lambda each: each["operationId"] in LAST
-        )
+        called = sorted(operations(api_document()), key=lambda each: each["operationId"] in LAST)
         for described in called:
             made.call(described)
         octavo.stop()
@@ -168,7 +166,7 @@ def everything(response: httpx.Response) -> str:
 
 
 def test_operations_of_administrators_and_of_the_operator_were_carried_out(marked: Marked) -> None:
-    tags = {each["operationId"]: set(each["tags"]) for each in operations(contract_document())}
+    tags = {each["operationId"]: set(each["tags"]) for each in operations(api_document())}
     called = {name: response for name, response in marked.responses if name in tags}
     assert called.keys() == tags.keys()
     theirs = [name for name in tags if tags[name] & OF_ADMINISTRATORS]

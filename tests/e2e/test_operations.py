@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from octavo.model.access.token import operator_token
-from octavo.service.registry import contract_document
+from octavo.service.registry import api_document
 from tests.e2e.databases import new_database
 from tests.e2e.octavo_process import data_folder, running
 from tests.e2e.operations import (
@@ -40,7 +40,7 @@ from tests.e2e.operations.world import ACCEPTED, World, inhabited, options_for
 from tests.e2e.people import client, settle
 from tests.e2e.served_contract import ServedContract
 
-DOCUMENT = contract_document()
+DOCUMENT = api_document()
 TOLD = {each["operationId"]: each for each in operations(DOCUMENT)}
 DOCUMENTED = set(ServedContract(DOCUMENT).codes())
 

@@ -5,11 +5,11 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from octavo.service.registry import contract_document
+from octavo.service.registry import api_document
 from tests.e2e.people import client
 from tests.e2e.served_contract import ServedContract, Undocumented, check_head
 
-CONTRACT = ServedContract(contract_document())
+CONTRACT = ServedContract(api_document())
 PATH = "/api/workspaces/a/files/b/content"
 HEADERS = {"content-type": "application/json", "x-request-id": "a"}
 PROBLEM = {

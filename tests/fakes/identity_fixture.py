@@ -25,7 +25,7 @@ from octavo.features.accounts.removal import AccountRemoval
 from octavo.features.accounts.rules.session import SessionLife
 from octavo.features.accounts.sign_in import KnownDevices, Portal, SessionMaker, SignedIn, SignIn
 from octavo.features.administration.administration import Administration
-from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
+from octavo.features.legal.rules import NO_TEXTS, LegalTexts
 from octavo.features.members.invitations import Invitations
 from octavo.features.members.registration import Installation, Registration
 from octavo.features.members.rules import Prerequisites
@@ -99,7 +99,7 @@ class IdentityFixture:
     def __init__(
         self,
         kept: Store,
-        legal: LegalDocuments = NO_DOCUMENTS,
+        legal: LegalTexts = NO_TEXTS,
         prerequisites: Prerequisites = NO_PREREQUISITES,
         *,
         sources: PredictableSources | None = None,
@@ -283,7 +283,7 @@ class IdentityFixture:
 @contextmanager
 def identity_fixture(
     fault_point: FaultPoint | None = None,
-    legal: LegalDocuments = NO_DOCUMENTS,
+    legal: LegalTexts = NO_TEXTS,
     prerequisites: Prerequisites = NO_PREREQUISITES,
 ) -> Iterator[IdentityFixture]:
     store = open_inline(fault_point=fault_point)

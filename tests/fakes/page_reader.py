@@ -20,7 +20,7 @@ from octavo.features.accounts import pages as accounts
 from octavo.features.administration.pages import administration
 from octavo.features.history.pages import add_program_pages
 from octavo.features.legal.pages import add_consent_page
-from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
+from octavo.features.legal.rules import NO_TEXTS, LegalTexts
 from octavo.features.members.pages import members
 from octavo.features.members.pages.register import add_register_pages
 from octavo.features.members.rules import Prerequisites
@@ -422,7 +422,7 @@ class Installation:
 
 @contextmanager
 def installation(
-    legal: LegalDocuments = NO_DOCUMENTS,
+    legal: LegalTexts = NO_TEXTS,
     prerequisites: Prerequisites = NO_PREREQUISITES,
     portal: Mapping[str, str] = PORTAL,
     *,

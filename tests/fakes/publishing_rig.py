@@ -8,7 +8,7 @@ from octavo.access.attempts import RATES, Attempts
 from octavo.access.audit import Audit
 from octavo.features.accounts.passwords import Passwords
 from octavo.features.images.thumbnails import ImageVariant
-from octavo.features.legal.rules import NO_DOCUMENTS
+from octavo.features.legal.rules import NO_TEXTS
 from octavo.features.notes.member_notes import MemberNotes
 from octavo.features.publishing.composition import ViewComposer, placeholders
 from octavo.features.publishing.links import PublishedLinks
@@ -50,7 +50,7 @@ class PublishingRig:
 @cache
 def published_html() -> PublishedPages:
     """The HTML of the pages, loaded once."""
-    return published_pages(PUBLIC_URL, NO_DOCUMENTS)
+    return published_pages(PUBLIC_URL, NO_TEXTS)
 
 
 async def no_images(image: BlobKey) -> ImageVariant:

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from octavo.model.etag import parse_entity_tags
 from octavo.model.files.path import check_path
 from octavo.model.refusal import InvalidPath
-from octavo.service.registry import contract_document
+from octavo.service.registry import api_document
 
-DOCUMENT = cast("dict[str, Any]", contract_document())
+DOCUMENT = cast("dict[str, Any]", api_document())
 SCHEMAS = DOCUMENT["components"]["schemas"]
 
 

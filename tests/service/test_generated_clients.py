@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from octavo.http.contract.bodies.body import BYTES
-from octavo.service.registry import contract_document
+from octavo.service.registry import api_document
 
 Json = dict[str, Any]
 
-DOCUMENT: Json = contract_document()
+DOCUMENT: Json = api_document()
 SCHEMAS: Json = DOCUMENT["components"]["schemas"]
 OPERATIONS = [each for path in DOCUMENT["paths"].values() for each in path.values()]
 # Any JSON at all.

@@ -26,7 +26,7 @@ from octavo.model.usage import DownloadLimitReached
 from octavo.service.features import FEATURES
 from octavo.service.health import ServiceOperations
 from octavo.service.pages import FOREVER, pages
-from octavo.service.registry import contract_document
+from octavo.service.registry import api_document
 from octavo.templates import FOLDER, ICON, STYLE_SHEET, folder_of
 from tests.fakes.example_contract import ShelfOperations
 from tests.fakes.page_reader import form_stamps, no_entropy, no_time, nobody
@@ -322,7 +322,7 @@ async def test_api_page_escapes_the_words_of_the_contract() -> None:
 
 
 async def test_api_page_shows_no_markup_and_no_empty_list() -> None:
-    async with pages_of(contract_document()).test_app() as app:
+    async with pages_of(api_document()).test_app() as app:
         _, _, text = await ask(app, "/api/docs")
     assert "`" not in text
     assert "[&#39;" not in text

@@ -17,7 +17,7 @@ from octavo.http.contract.bodies.json_body import JsonBody
 from octavo.http.contract.contract_model import Model
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.operation import Operation
-from octavo.service.registry import CONTRACT, EXAMPLES, contract_document, explained_problems
+from octavo.service.registry import CONTRACT, EXAMPLES, api_document, explained_problems
 
 WRITTEN = json.loads(EXAMPLES.read_bytes())
 EXEMPLARY = [each for each in contract_of(CONTRACT) if each.id in WRITTEN]
@@ -31,7 +31,7 @@ class Attempt(Model):
 
 
 def test_document_is_valid_and_has_every_operation() -> None:
-    made = contract_document()
+    made = api_document()
     OpenAPIV31SpecValidator(made).validate()
     paths = made["paths"]
     assert isinstance(paths, dict)
@@ -40,7 +40,7 @@ def test_document_is_valid_and_has_every_operation() -> None:
 
 @cache
 def described() -> dict[str, dict[str, Any]]:
-    document = json.loads(json.dumps(contract_document()))
+    document = json.loads(json.dumps(api_document()))
     return {
         each["operationId"]: each for path in document["paths"].values() for each in path.values()
     }

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from octavo.features.sync.notices import SyncNoticeProtocol
-from octavo.service.registry import contract_document
+from octavo.service.registry import api_document
 from octavo.ws.notice_stream import SUBPROTOCOL
 
 # Operation, its body, its success.
@@ -64,7 +64,7 @@ openMcp 401 OAuthError
 openMcp 405 McpError
 """
 
-DOCUMENT: dict[str, Any] = contract_document()
+DOCUMENT: dict[str, Any] = api_document()
 OPERATIONS = {
     each["operationId"]: each for path in DOCUMENT["paths"].values() for each in path.values()
 }

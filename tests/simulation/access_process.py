@@ -23,7 +23,7 @@ from octavo.actors.workspace.actor import WorkspaceActor, workspaces
 from octavo.features.accounts.api.authentication import SessionOrKey
 from octavo.features.accounts.passwords import Passwords
 from octavo.features.accounts.removal import AccountRemoval
-from octavo.features.legal.rules import NO_DOCUMENTS
+from octavo.features.legal.rules import NO_TEXTS
 from octavo.features.links.reading import link_sources
 from octavo.features.members.invitations import Invitations
 from octavo.features.members.members import Members
@@ -88,7 +88,7 @@ class AccessProcess(BareProcess):
             self._root.add(WorkerSpec("pg_listener", relay, backoff=AT_ONCE))
         self.identity = IdentityFixture(
             self.store,
-            NO_DOCUMENTS,
+            NO_TEXTS,
             sources=sources,
             passwords=Passwords(new_entropy=sources.new_salt, cost=CHEAP, run=hash_inline),
             fresh=fresh,

@@ -5,7 +5,7 @@ import json
 import click
 
 from octavo.cli.output import Command, example, say
-from octavo.service.registry import contract_document
+from octavo.service.registry import api_document
 
 
 @click.command(
@@ -16,4 +16,4 @@ from octavo.service.registry import contract_document
 )
 def command() -> None:
     """Print the document. Raises `Failed`."""
-    say(json.dumps(contract_document(), ensure_ascii=False, indent=2))
+    say(json.dumps(api_document(), ensure_ascii=False, indent=2))

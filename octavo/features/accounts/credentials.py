@@ -13,7 +13,7 @@ from octavo.access.caller import Caller
 from octavo.access.ports import Clock, milliseconds
 from octavo.features.accounts.rules.session import SessionLife
 from octavo.features.accounts.sql import api_keys, sessions
-from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
+from octavo.features.legal.rules import NO_TEXTS, LegalTexts
 from octavo.model.access.account import Account
 from octavo.model.access.token import digest_of, is_api_key, is_opaque_token
 from octavo.store import Store, StoreError
@@ -250,7 +250,7 @@ class Credentials:
         now: Clock,
         life: SessionLife,
         fresh: float = CACHE_SECONDS,
-        legal: LegalDocuments = NO_DOCUMENTS,
+        legal: LegalTexts = NO_TEXTS,
         elapsed: Callable[[], float] = trio.current_time,
     ) -> None:
         self.activity = activity

@@ -13,7 +13,7 @@ from octavo.features.accounts.passwords import Passwords
 from octavo.features.accounts.rules.refusal import InvalidCredentials
 from octavo.features.accounts.sql import accounts, password_resets, sessions
 from octavo.features.accounts.sql.accounts import AccountDetails, StoredPassword
-from octavo.features.legal.rules import LegalDocuments
+from octavo.features.legal.rules import LegalTexts
 from octavo.features.mail import sql as outbox
 from octavo.features.mail.rules import queued
 from octavo.model.access import account as model
@@ -85,7 +85,7 @@ class OwnConsent:
         now: the clock.
     """
 
-    _legal: LegalDocuments
+    _legal: LegalTexts
     _audit: Audit
     _now: Clock
 

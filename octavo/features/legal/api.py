@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from octavo_rules.problems import Header, NotFound
 
-from octavo.features.legal.rules import DocumentName, LegalDocuments
+from octavo.features.legal.rules import DocumentName, LegalTexts
 from octavo.http import contract
 from octavo.http.account_schemas import AccountConsent, ConsentRecorded, RequiredDocuments
 from octavo.http.blob_stream import IfNoneMatch
@@ -36,7 +36,7 @@ def consent_recorded(consent: Consent) -> ConsentRecorded:
     )
 
 
-def required_documents(legal: LegalDocuments) -> RequiredDocuments:
+def required_documents(legal: LegalTexts) -> RequiredDocuments:
     """Return the documents in force in their API form."""
     terms, privacy = legal.terms, legal.privacy
     return RequiredDocuments(
@@ -47,7 +47,7 @@ def required_documents(legal: LegalDocuments) -> RequiredDocuments:
     )
 
 
-def account_consent(consent: Consent | None, legal: LegalDocuments) -> AccountConsent:
+def account_consent(consent: Consent | None, legal: LegalTexts) -> AccountConsent:
     """Return the consent of an account, where the documents ``legal`` are in force."""
     return AccountConsent(
         accepted=None if consent is None else consent_recorded(consent),
@@ -59,18 +59,18 @@ def account_consent(consent: Consent | None, legal: LegalDocuments) -> AccountCo
 _CACHE_CONTROL: Header = (b"cache-control", b"private, no-cache")
 
 
-class LegalDocumentPage(NamedTuple):
+class LegalTextPage(NamedTuple):
     """The page of a document: its HTML, and the opaque part of its entity tag."""
 
     html: bytes
     etag: str
 
 
-LegalPages = Callable[[], Awaitable[Mapping[DocumentName, LegalDocumentPage]]]
+LegalPages = Callable[[], Awaitable[Mapping[DocumentName, LegalTextPage]]]
 """Returns the page of each document that this installation shows itself."""
 
 
-class LegalDocumentPath(contract.Model):
+class LegalTextPath(contract.Model):
     """One of the documents."""
 
     document: DocumentName
@@ -102,7 +102,7 @@ class LegalOperations:
         },
     )
     async def get_legal_document(
-        self, call: contract.Call, path: LegalDocumentPath, headers: IfNoneMatch
+        self, call: contract.Call, path: LegalTextPath, headers: IfNoneMatch
     ) -> contract.HtmlPage | contract.NotModified:
         """Return the page of a document."""
         page = (await self._pages()).get(path.document)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from octavo.features.legal.api import LegalDocumentPage, LegalOperations
-from octavo.features.legal.rules import LONGEST_VERSION, DocumentName, LegalDocument, LegalDocuments
+from octavo.features.legal.api import LegalOperations, LegalTextPage
+from octavo.features.legal.rules import LONGEST_VERSION, DocumentName, LegalText, LegalTexts
 from octavo.features.legal.settings import LegalSettings
 from octavo.http.lazy import LazyValue
 from octavo.kernel import Feature, Kernel, Parts
@@ -27,7 +27,7 @@ _DIGITS = 12
 """Digits of the digest that is the version of a file without one of its own."""
 
 
-class LegalDocumentError(Exception):
+class LegalTextError(Exception):
     """A legal document can't be used; the text says which, why, and what to do."""
 
 
@@ -35,25 +35,25 @@ class LegalDocumentError(Exception):
 class Legal:
     """The documents in force, and the HTML of those that this installation shows itself."""
 
-    documents: LegalDocuments = field(default_factory=LegalDocuments)
+    documents: LegalTexts = field(default_factory=LegalTexts)
     html: Mapping[DocumentName, str] = field(default_factory=dict)
 
 
 async def read_legal(settings: LegalSettings) -> Legal:
-    """Return the legal documents that ``settings`` name. Raises `LegalDocumentError`."""
+    """Return the legal documents that ``settings`` name. Raises `LegalTextError`."""
     named: dict[DocumentName, tuple[str, str]] = {
         "terms": (settings.terms, settings.terms_version),
         "privacy": (settings.privacy_notice, settings.privacy_version),
     }
-    documents: dict[DocumentName, LegalDocument] = {}
+    documents: dict[DocumentName, LegalText] = {}
     html: dict[DocumentName, str] = {}
     for name, (source, version) in named.items():
         if is_web_address(source):
-            documents[name] = LegalDocument(_version(version, source), source)
+            documents[name] = LegalText(_version(version, source), source)
         elif source:
             read, html[name] = await trio.to_thread.run_sync(_read, Path(source))
-            documents[name] = LegalDocument(read, f"{settings.public_url}/legal/{name}")
-    return Legal(LegalDocuments(documents.get("terms"), documents.get("privacy")), html)
+            documents[name] = LegalText(read, f"{settings.public_url}/legal/{name}")
+    return Legal(LegalTexts(documents.get("terms"), documents.get("privacy")), html)
 
 
 def _read(path: Path) -> tuple[str, str]:
@@ -66,12 +66,12 @@ def _read(path: Path) -> tuple[str, str]:
         with path.open("rb") as file:
             content = file.read(LARGEST + 1)
     except OSError as error:
-        raise LegalDocumentError(
+        raise LegalTextError(
             f"the document {path} can't be read ({error.strerror}): give the path of a file that "
             "the user of the server may read"
         ) from error
     if len(content) > LARGEST:
-        raise LegalDocumentError(
+        raise LegalTextError(
             f"the document {path} is larger than {LARGEST} bytes: shorten it, or publish it "
             "elsewhere and give its address"
         )
@@ -79,11 +79,11 @@ def _read(path: Path) -> tuple[str, str]:
         text = content.decode("utf-8")
         html = to_html(text)
     except UnicodeDecodeError as error:
-        raise LegalDocumentError(
+        raise LegalTextError(
             f"the document {path} is not UTF-8 (byte {error.start}): save it in this encoding"
         ) from error
     except UnrenderableNote as error:
-        raise LegalDocumentError(f"the document {path} can't be shown: {error.detail}") from error
+        raise LegalTextError(f"the document {path} can't be shown: {error.detail}") from error
     version = split_front_matter(text).entries.get("version")
     if version is None:
         return sha256(content).hexdigest()[:_DIGITS], html
@@ -94,7 +94,7 @@ def _version(version: str, source: str) -> str:
     try:
         return parse_label(version, LONGEST_VERSION)
     except ValueError as error:
-        raise LegalDocumentError(f"the version of {source} can't be used: {error}") from None
+        raise LegalTextError(f"the version of {source} can't be used: {error}") from None
 
 
 FEATURE = Feature(
@@ -110,7 +110,7 @@ def legal_feature(kernel: Kernel, legal: Legal) -> Parts:
     return Parts(operations=[LegalOperations(shown.get)], pages=_add_pages)
 
 
-def _pages_of(legal: Legal, public_url: str) -> Mapping[DocumentName, LegalDocumentPage]:
+def _pages_of(legal: Legal, public_url: str) -> Mapping[DocumentName, LegalTextPage]:
     if not legal.html:
         return {}
     from octavo.features.legal.pages import legal_pages

@@ -7,8 +7,8 @@ import jinja2
 from octavo_rules.problems import ConsentRequired, Problem
 from quart import Response
 
-from octavo.features.legal.api import LegalDocumentPage
-from octavo.features.legal.rules import DocumentName, LegalDocuments
+from octavo.features.legal.api import LegalTextPage
+from octavo.features.legal.rules import DocumentName, LegalTexts
 from octavo.http.account_schemas import ConsentRecorded, RequiredDocuments
 from octavo.http.pages.frame import for_everybody
 from octavo.http.pages.page_registry import PageRegistry, Visitor
@@ -20,8 +20,8 @@ _HEADINGS: Mapping[DocumentName, str] = {"terms": "Terms", "privacy": "Privacy n
 
 
 def legal_pages(
-    documents: Mapping[DocumentName, str], legal: LegalDocuments, public_url: str
-) -> dict[DocumentName, LegalDocumentPage]:
+    documents: Mapping[DocumentName, str], legal: LegalTexts, public_url: str
+) -> dict[DocumentName, LegalTextPage]:
     """Return the pages of ``documents``, which are sanitised HTML.
 
     ``legal`` are the documents in force, which each page links to; ``public_url`` is the address of
@@ -36,9 +36,9 @@ def legal_pages(
     }
 
 
-def _page(html: str) -> LegalDocumentPage:
+def _page(html: str) -> LegalTextPage:
     encoded = html.encode()
-    return LegalDocumentPage(encoded, sha256(encoded).hexdigest()[:32])
+    return LegalTextPage(encoded, sha256(encoded).hexdigest()[:32])
 
 
 CHANGED = "The documents have changed meanwhile. Read them again."

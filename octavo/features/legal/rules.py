@@ -14,19 +14,19 @@ LONGEST_VERSION = 100
 
 
 @dataclass(frozen=True, slots=True)
-class LegalDocument:
-    """A document in force: its version, and the address at which people read it."""
+class LegalText:
+    """A legal text in force: its version, and the address at which people read it."""
 
     version: str
     address: str
 
 
 @dataclass(frozen=True, slots=True)
-class LegalDocuments:
-    """The documents in force; None for a document that the operator has not named."""
+class LegalTexts:
+    """The legal texts in force; None for one that the operator has not named."""
 
-    terms: LegalDocument | None = None
-    privacy: LegalDocument | None = None
+    terms: LegalText | None = None
+    privacy: LegalText | None = None
 
     @property
     def versions(self) -> Versions:
@@ -67,7 +67,7 @@ class LegalDocuments:
             raise ConsentDue(self)
 
 
-NO_DOCUMENTS = LegalDocuments()
+NO_TEXTS = LegalTexts()
 
 
 class ConsentDue(ConsentRequired):
@@ -78,7 +78,7 @@ class ConsentDue(ConsentRequired):
         "and addresses."
     )
 
-    def __init__(self, documents: LegalDocuments) -> None:
+    def __init__(self, documents: LegalTexts) -> None:
         terms, privacy = documents.terms, documents.privacy
         required = {
             "termsVersion": terms and terms.version,

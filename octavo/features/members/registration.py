@@ -12,7 +12,7 @@ from octavo.features.accounts.passwords import Passwords
 from octavo.features.accounts.rules.refusal import AddressTaken, InvitationUnusable
 from octavo.features.accounts.sign_in import SessionMaker, SignedIn
 from octavo.features.accounts.sql import accounts
-from octavo.features.legal.rules import LegalDocuments
+from octavo.features.legal.rules import LegalTexts
 from octavo.features.members.invitations import granted
 from octavo.features.members.rules import Invitation, InvitedInto, Prerequisites, RegistrationPolicy
 from octavo.features.members.sql import invitations
@@ -93,7 +93,7 @@ class Registration:
     _passwords: Passwords
     _attempts: Attempts
     _maker: SessionMaker
-    _legal: LegalDocuments
+    _legal: LegalTexts
     _prerequisites: Prerequisites
     _audit: Audit
     _now: Clock

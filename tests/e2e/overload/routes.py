@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from octavo_rules.identity import READ
 
-from octavo.service.registry import contract_document
+from octavo.service.registry import api_document
 from tests.e2e.operations.common import Documented, operations
 from tests.e2e.overload.target import Request
 from tests.fakes.page_reader import installation
@@ -96,7 +96,7 @@ def _known(path: str, ids: Mapping[str, str]) -> str:
 @cache
 def readings() -> tuple[Reading, ...]:
     """The operations that read, or respond as if they did."""
-    document = contract_document()
+    document = api_document()
     return tuple(
         Reading(
             described["operationId"],
@@ -111,7 +111,7 @@ def readings() -> tuple[Reading, ...]:
 
 def changing() -> frozenset[str]:
     """The other operations that may respond with more than their schema limits."""
-    document = contract_document()
+    document = api_document()
     return frozenset(
         described["operationId"]
         for described in operations(document)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from octavo.service.registry import contract_document
+from octavo.service.registry import api_document
 from tests.e2e.operations.common import operations
 from tests.e2e.overload.routes import (
     CHANGING,
@@ -19,7 +19,7 @@ from tests.e2e.overload.routes import (
 )
 from tests.e2e.overload.vault import IDS
 
-OPERATIONS = {each["operationId"]: each for each in operations(contract_document())}
+OPERATIONS = {each["operationId"]: each for each in operations(api_document())}
 
 
 def test_every_operation_that_reads_is_asked_or_says_why_not() -> None:

@@ -4,23 +4,23 @@ from collections.abc import Mapping
 
 import pytest
 
-from octavo.features.legal.api import LegalDocumentPage, LegalOperations
+from octavo.features.legal.api import LegalOperations, LegalTextPage
 from octavo.features.legal.pages import legal_pages
-from octavo.features.legal.rules import DocumentName, LegalDocument, LegalDocuments
+from octavo.features.legal.rules import DocumentName, LegalText, LegalTexts
 from octavo.http.contract.application import Application
 from octavo.http.contract.openapi import openapi_document
 from octavo.http.contract.prepared_response import PAGE_HEADERS
 from tests.fakes.asgi_client import Response, ask
 
-LEGAL = LegalDocuments(
-    LegalDocument("1", "https://notes.example/legal/terms"),
-    LegalDocument("2", "https://elsewhere.example/privacy"),
+LEGAL = LegalTexts(
+    LegalText("1", "https://notes.example/legal/terms"),
+    LegalText("2", "https://elsewhere.example/privacy"),
 )
 PAGES = legal_pages({"terms": "<h1>Our terms</h1>"}, LEGAL, "https://notes.example")
 
 
 async def get(path: str, *headers: tuple[bytes, bytes], method: str = "GET") -> Response:
-    async def pages() -> Mapping[DocumentName, LegalDocumentPage]:
+    async def pages() -> Mapping[DocumentName, LegalTextPage]:
         return PAGES
 
     application = Application(

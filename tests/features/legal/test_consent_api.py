@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from octavo.features.legal.rules import LegalDocument, LegalDocuments
+from octavo.features.legal.rules import LegalText, LegalTexts
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.operation import Locked, Security
 from octavo.model.access.token import digest_of, operator_token
@@ -14,9 +14,9 @@ from tests.fakes.publishing_users import PublishingUsers
 from tests.fakes.stores import open_inline
 from tests.fakes.users_api import ADDRESS, FROM_HERE, UsersApi, bearer, cookie_set_by
 
-TERMS = LegalDocument("2", "https://notes.example/legal/terms")
-PRIVACY = LegalDocument("8c1f0a9b3d57", "https://elsewhere.example/privacy")
-BOTH = LegalDocuments(TERMS, PRIVACY)
+TERMS = LegalText("2", "https://notes.example/legal/terms")
+PRIVACY = LegalText("8c1f0a9b3d57", "https://elsewhere.example/privacy")
+BOTH = LegalTexts(TERMS, PRIVACY)
 CONSENT = {"termsVersion": TERMS.version, "privacyVersion": PRIVACY.version}
 REQUIRED = {**CONSENT, "termsAddress": TERMS.address, "privacyAddress": PRIVACY.address}
 TOKEN = operator_token(bytes(32))
@@ -216,13 +216,13 @@ async def test_operator_needs_no_consent(bound: UsersApi) -> None:
 @pytest.mark.parametrize(
     ("legal", "given", "due"),
     [
-        (LegalDocuments(TERMS), {"termsVersion": TERMS.version, "privacyVersion": None}, True),
-        (LegalDocuments(None, PRIVACY), {**CONSENT, "termsVersion": None}, True),
-        (LegalDocuments(), {"termsVersion": None, "privacyVersion": None}, False),
+        (LegalTexts(TERMS), {"termsVersion": TERMS.version, "privacyVersion": None}, True),
+        (LegalTexts(None, PRIVACY), {**CONSENT, "termsVersion": None}, True),
+        (LegalTexts(), {"termsVersion": None, "privacyVersion": None}, False),
     ],
 )
 async def test_version_of_a_document_that_is_not_named_is_null(
-    legal: LegalDocuments, given: dict[str, object], due: bool
+    legal: LegalTexts, given: dict[str, object], due: bool
 ) -> None:
     store = open_inline()
     try:

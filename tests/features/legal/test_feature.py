@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from octavo.features.legal.feature import LARGEST, Legal, LegalDocumentError, read_legal
-from octavo.features.legal.rules import LegalDocument, LegalDocuments
+from octavo.features.legal.feature import LARGEST, Legal, LegalTextError, read_legal
+from octavo.features.legal.rules import LegalText, LegalTexts
 from octavo.service.settings import Settings
 
 PUBLIC = "https://notes.example.org"
@@ -32,8 +32,8 @@ async def test_without_documents_there_are_none() -> None:
 
 async def test_file_is_shown_here_with_the_version_of_its_front_matter(tmp_path: Path) -> None:
     found = await read(tmp_path, b"---\nversion: 2026-05\n---\n# Terms\n")
-    terms = LegalDocument("2026-05", f"{PUBLIC}/legal/terms")
-    assert found == Legal(LegalDocuments(terms), {"terms": '<h1 id="terms">Terms</h1>\n'})
+    terms = LegalText("2026-05", f"{PUBLIC}/legal/terms")
+    assert found == Legal(LegalTexts(terms), {"terms": '<h1 id="terms">Terms</h1>\n'})
 
 
 @pytest.mark.parametrize(
@@ -47,8 +47,8 @@ async def test_other_file_has_the_beginning_of_its_digest(tmp_path: Path, conten
 async def test_address_is_read_elsewhere_with_the_version_of_the_settings() -> None:
     given = {"privacy_notice": "https://example.org/privacy", "privacy_version": "3"}
     found = await read_legal(settings(**given))
-    privacy = LegalDocument("3", "https://example.org/privacy")
-    assert found == Legal(LegalDocuments(None, privacy))
+    privacy = LegalText("3", "https://example.org/privacy")
+    assert found == Legal(LegalTexts(None, privacy))
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ async def test_address_is_read_elsewhere_with_the_version_of_the_settings() -> N
     ],
 )
 async def test_unusable_file_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
-    with pytest.raises(LegalDocumentError, match=reason):
+    with pytest.raises(LegalTextError, match=reason):
         await read(tmp_path, content)
 
 
@@ -76,5 +76,5 @@ async def test_largest_file_is_accepted(tmp_path: Path) -> None:
 async def test_file_that_is_gone_is_refused(tmp_path: Path) -> None:
     given = settings(terms=write(tmp_path, b""))
     (tmp_path / "terms.md").unlink()
-    with pytest.raises(LegalDocumentError, match=r"can't be read \(No such file or directory\)"):
+    with pytest.raises(LegalTextError, match=r"can't be read \(No such file or directory\)"):
         await read_legal(given)

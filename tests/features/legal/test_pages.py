@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from octavo.features.legal.rules import LegalDocument, LegalDocuments
+from octavo.features.legal.rules import LegalText, LegalTexts
 from tests.fakes.page_reader import Installation, PageReader, installation
 from tests.fakes.users_api import FROM_HERE
 
-LEGAL = LegalDocuments(
-    LegalDocument("2", "https://notes.example/legal/terms"),
-    LegalDocument("2026-05", "https://elsewhere.example/privacy"),
+LEGAL = LegalTexts(
+    LegalText("2", "https://notes.example/legal/terms"),
+    LegalText("2026-05", "https://elsewhere.example/privacy"),
 )
 
 

@@ -5,24 +5,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.features.legal.api import required_documents
-from octavo.features.legal.rules import ConsentDue, LegalDocument, LegalDocuments
+from octavo.features.legal.rules import ConsentDue, LegalText, LegalTexts
 from octavo.model.access.account import Consent, Versions
 
 VERSIONS = st.none() | st.sampled_from(["1", "2"])
 ANY_VERSIONS = st.builds(Versions, VERSIONS, VERSIONS)
-DOCUMENT = st.none() | st.sampled_from(["1", "2"]).map(lambda one: LegalDocument(one, "/"))
-DOCUMENTS = st.builds(LegalDocuments, DOCUMENT, DOCUMENT)
+DOCUMENT = st.none() | st.sampled_from(["1", "2"]).map(lambda one: LegalText(one, "/"))
+DOCUMENTS = st.builds(LegalTexts, DOCUMENT, DOCUMENT)
 
 
 @given(DOCUMENTS)
-def test_accepting_the_versions_in_force_makes_nothing_due(documents: LegalDocuments) -> None:
+def test_accepting_the_versions_in_force_makes_nothing_due(documents: LegalTexts) -> None:
     documents.require_current(documents.versions)
     assert not documents.due_from(Consent(documents.versions, 1))
 
 
 @given(DOCUMENTS, ANY_VERSIONS)
 def test_only_the_versions_in_force_can_be_accepted(
-    documents: LegalDocuments, versions: Versions
+    documents: LegalTexts, versions: Versions
 ) -> None:
     if versions == documents.versions:
         documents.require_current(versions)
@@ -34,8 +34,8 @@ def test_only_the_versions_in_force_can_be_accepted(
 
 
 @given(DOCUMENTS)
-def test_accepting_nothing_suffices_without_documents(documents: LegalDocuments) -> None:
-    if documents == LegalDocuments():
+def test_accepting_nothing_suffices_without_documents(documents: LegalTexts) -> None:
+    if documents == LegalTexts():
         documents.require_current(None)
         assert not documents.due_from(None)
     else:
@@ -46,7 +46,7 @@ def test_accepting_nothing_suffices_without_documents(documents: LegalDocuments)
 
 @given(DOCUMENTS, ANY_VERSIONS)
 def test_consent_is_due_when_a_named_document_has_another_version(
-    documents: LegalDocuments, accepted: Versions
+    documents: LegalTexts, accepted: Versions
 ) -> None:
     named = [(documents.terms, accepted.terms), (documents.privacy, accepted.privacy)]
     changed = any(document and document.version != version for document, version in named)
@@ -54,5 +54,5 @@ def test_consent_is_due_when_a_named_document_has_another_version(
 
 
 @given(DOCUMENTS)
-def test_documents_are_complete_when_both_are_named(documents: LegalDocuments) -> None:
+def test_documents_are_complete_when_both_are_named(documents: LegalTexts) -> None:
     assert documents.complete is (None not in (documents.terms, documents.privacy))

@@ -24,7 +24,7 @@ from octavo.model.usage import (
     WriteLimitReached,
     month_of,
 )
-from octavo.service.registry import CONTRACT, contract_document
+from octavo.service.registry import CONTRACT, api_document
 from tests.fakes import asgi_client
 from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, personal_exif, picture
@@ -178,7 +178,7 @@ def test_operations_that_store_images_declare_the_limit() -> None:
 
 
 def test_document_has_the_header_and_its_values_for_these_problems_alone() -> None:
-    document = contract_document()
+    document = api_document()
     described: set[tuple[str, str]] = set()
     for path in json.loads(json.dumps(document))["paths"].values():
         for operation in path.values():

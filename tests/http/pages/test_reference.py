@@ -18,7 +18,7 @@ from octavo.http.pages.reference import (
     type_of,
 )
 from octavo.service.health import ServiceOperations
-from octavo.service.registry import contract_document
+from octavo.service.registry import api_document
 from tests.fakes.example_contract import ShelfOperations
 
 GROUPS = [ServiceOperations, ShelfOperations]
@@ -90,13 +90,13 @@ def test_refusals_of_the_server_are_listed_once() -> None:
 
 
 def test_refusals_of_the_server_to_some_operations_are_listed_there() -> None:
-    entries = [each for tag in reference(contract_document()).tags.values() for each in tag]
+    entries = [each for tag in reference(api_document()).tags.values() for each in tag]
     refused = RefusalEntry("426", ("websocket_version",))
     assert [each.id for each in entries if refused in each.refusals] == ["openSyncNotices"]
 
 
 def test_errors_in_the_format_of_a_protocol_have_the_phrase_and_the_codes() -> None:
-    entries = [each for tag in reference(contract_document()).tags.values() for each in tag]
+    entries = [each for tag in reference(api_document()).tags.values() for each in tag]
     [refused] = [
         response
         for each in entries

@@ -16,7 +16,7 @@ from octavo.features.accounts.rules.refusal import LastAdministrator
 from octavo.features.accounts.sign_in import KnownDevices, Portal
 from octavo.features.accounts.sql.accounts import AccountDetails
 from octavo.features.legal.api import ConsentInput, account_consent, consent_recorded, versions_of
-from octavo.features.legal.rules import ConsentDue, LegalDocuments
+from octavo.features.legal.rules import ConsentDue, LegalTexts
 from octavo.http import account_schemas as schemas
 from octavo.http import contract
 from octavo.http.callers import SET_COOKIE, caller_of, cleared_cookie
@@ -86,7 +86,7 @@ def usage_schema(usage: AccountUsage) -> schemas.UsageSchema:
     )
 
 
-def account_schema(details: AccountDetails, legal: LegalDocuments) -> schemas.AccountSchema:
+def account_schema(details: AccountDetails, legal: LegalTexts) -> schemas.AccountSchema:
     """Return an account in its API form, where the documents ``legal`` are in force."""
     account = details.account
     return schemas.AccountSchema(
@@ -125,7 +125,7 @@ class AccountOperations:
     _devices: KnownDevices
     _own_consent: OwnConsent
     _portal: Portal
-    _legal: LegalDocuments
+    _legal: LegalTexts
 
     @contract.operation(
         id="getAccount",

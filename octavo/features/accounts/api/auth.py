@@ -16,7 +16,7 @@ from octavo.features.accounts.rules.password import password_fault
 from octavo.features.accounts.rules.refusal import InvalidResetToken
 from octavo.features.accounts.rules.session import SessionLife
 from octavo.features.accounts.sign_in import KnownDevices, SignIn
-from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
+from octavo.features.legal.rules import NO_TEXTS, ConsentDue, LegalTexts
 from octavo.http import callers, contract
 from octavo.http.pages.redirects import is_external_redirect
 from octavo.model.access.account import Address, parse_address
@@ -109,7 +109,7 @@ class AuthOperations:
     _own_password: OwnPassword
     _life: SessionLife
     _origin: str
-    _legal: LegalDocuments = NO_DOCUMENTS
+    _legal: LegalTexts = NO_TEXTS
 
     @contract.operation(
         id="signInWithPassword",

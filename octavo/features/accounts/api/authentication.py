@@ -21,7 +21,7 @@ from octavo.features.accounts.credentials import Credentials
 from octavo.features.accounts.rules.device_token import DEVICE_TOKEN_SECONDS
 from octavo.features.accounts.rules.password import LONGEST as LONGEST_PASSWORD
 from octavo.features.accounts.rules.password import SHORTEST as SHORTEST_PASSWORD
-from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
+from octavo.features.legal.rules import NO_TEXTS, ConsentDue, LegalTexts
 from octavo.http import contract
 from octavo.http.callers import cookie_values, require_origin, session_token
 from octavo.model.access.token import digest_of, is_operator_token
@@ -72,7 +72,7 @@ class SessionOrKey:
     """
 
     def __init__(
-        self, credentials: Credentials, *, origin: str, legal: LegalDocuments = NO_DOCUMENTS
+        self, credentials: Credentials, *, origin: str, legal: LegalTexts = NO_TEXTS
     ) -> None:
         self._credentials = credentials
         self._origin = origin

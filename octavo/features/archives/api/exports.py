@@ -12,7 +12,7 @@ from octavo.access.ports import Clock
 from octavo.access.workspaces import Access
 from octavo.features.archives.exports import ExportFormat, Exports
 from octavo.features.archives.job import ARCHIVE_JOB_PROBLEMS
-from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
+from octavo.features.legal.rules import NO_TEXTS, ConsentDue, LegalTexts
 from octavo.features.usage.api import METERED, Metering
 from octavo.http import contract
 from octavo.http.blob_stream import content_disposition
@@ -52,7 +52,7 @@ class ExportOperations:
     _authenticator: contract.Authenticator
     _metering: Metering
     _now: Clock
-    _legal: LegalDocuments = NO_DOCUMENTS
+    _legal: LegalTexts = NO_TEXTS
 
     @contract.operation(
         id="exportWorkspace",

@@ -17,7 +17,7 @@ from octavo.features.accounts.rules.session import SessionLife
 from octavo.features.accounts.sign_in import KnownDevices, SignedIn
 from octavo.features.accounts.sql.accounts import AccountDetails
 from octavo.features.legal.api import ConsentInput, versions_of
-from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
+from octavo.features.legal.rules import NO_TEXTS, ConsentDue, LegalTexts
 from octavo.features.members.registration import Registration
 from octavo.http import contract
 from octavo.http.account_schemas import AccountSchema
@@ -64,7 +64,7 @@ class RegistrationOperations:
     _devices: KnownDevices
     _life: SessionLife
     _origin: str
-    _legal: LegalDocuments = NO_DOCUMENTS
+    _legal: LegalTexts = NO_TEXTS
 
     @contract.operation(
         id="registerAccount",

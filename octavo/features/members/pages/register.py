@@ -9,7 +9,7 @@ from octavo_rules.schemas import Workspace
 from quart import Response, request
 
 from octavo.features.legal.api import required_documents
-from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
+from octavo.features.legal.rules import NO_TEXTS, LegalTexts
 from octavo.features.members.rules import InvitedInto
 from octavo.http.pages.page_registry import Audience, PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, FormErrors, form_errors_of, redirect, show
@@ -73,7 +73,7 @@ UNUSABLE = Closed(
 
 
 def add_register_pages(
-    site: PageRegistry, opens: Opens, invited_into: FindInvited, legal: LegalDocuments
+    site: PageRegistry, opens: Opens, invited_into: FindInvited, legal: LegalTexts
 ) -> None:
     """Serve the pages of invitations, which people accept with the documents ``legal``."""
 
@@ -175,7 +175,7 @@ def add_register_pages(
             sign_in=f"/sign-in?next={quote(here, safe='')}" if token else "/sign-in",
             # The page keeps its form: a proxy may have changed the host.
             elsewhere="" if request.host.lower() == known else site.public_url + here,
-            documents=None if legal == NO_DOCUMENTS else required_documents(legal),
+            documents=None if legal == NO_TEXTS else required_documents(legal),
         )
 
 

@@ -8,7 +8,7 @@ import jinja2
 from babel.dates import format_date
 from markupsafe import Markup, escape
 
-from octavo.features.legal.rules import LegalDocuments
+from octavo.features.legal.rules import LegalTexts
 from octavo.features.publishing import views
 from octavo.features.publishing.pages.outline import outline_of
 from octavo.features.publishing.rules import LONGEST_NOTE, REASONS
@@ -30,7 +30,7 @@ _FRAMES = (
 """The templates that those of the pages extend and import."""
 
 
-def published_pages(public_url: str, legal: LegalDocuments) -> views.PublishedPages:
+def published_pages(public_url: str, legal: LegalTexts) -> views.PublishedPages:
     """Return the pages of the installation at ``public_url``, a URL without a trailing slash.
 
     Each page is a pure function of its view, and links to the documents ``legal``. Everything that

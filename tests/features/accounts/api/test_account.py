@@ -2,7 +2,7 @@
 
 import pytest
 
-from octavo.service.registry import contract_document
+from octavo.service.registry import api_document
 from tests.fakes.users_api import FROM_HERE, UsersApi
 
 
@@ -21,7 +21,7 @@ async def test_account_read_by_its_key_is_the_same(users: UsersApi) -> None:
 
 
 def test_account_has_no_members_of_missing_features() -> None:
-    described = contract_document()["components"]
+    described = api_document()["components"]
     assert isinstance(described, dict)
     assert set(described["schemas"]["Account"]["properties"]) == {
         "id",

@@ -10,7 +10,7 @@ from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.operation import Security
 from octavo.http.contract.router import parameters_of
 from octavo.model.access.account import AccessLimits, parse_scopes
-from octavo.service.registry import CONTRACT, contract_document
+from octavo.service.registry import CONTRACT, api_document
 from tests.access.test_workspaces import MUTATION, ask
 from tests.fakes.asgi_client import Response
 from tests.fakes.asgi_client import ask as request
@@ -220,7 +220,7 @@ async def test_limited_key_purges_nothing_in_a_changeset(api: NotesApi) -> None:
 
 
 def test_document_says_which_keys_may_call_an_operation() -> None:
-    paths = json.loads(json.dumps(contract_document()))["paths"]
+    paths = json.loads(json.dumps(api_document()))["paths"]
     declared = {
         each["operationId"]: (each["x-scope"], each["x-folder-keys"])
         for path in paths.values()

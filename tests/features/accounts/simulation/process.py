@@ -7,7 +7,7 @@ from random import Random
 import trio
 
 from octavo.features.accounts.passwords import Passwords
-from octavo.features.legal.rules import LegalDocument, LegalDocuments
+from octavo.features.legal.rules import LegalText, LegalTexts
 from octavo.features.members.invitations import Invitations
 from octavo.features.members.members import Members
 from tests.fakes.identity_fixture import (
@@ -22,7 +22,7 @@ from tests.simulation.bare_process import BareProcess
 from tests.simulation.disk import Disk
 from tests.simulation.weather import FaultSchedule
 
-LEGAL = LegalDocuments(terms=LegalDocument("2", "https://example.org/terms"))
+LEGAL = LegalTexts(terms=LegalText("2", "https://example.org/terms"))
 
 
 class Sources(PredictableSources):

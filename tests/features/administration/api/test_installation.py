@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from octavo.features.legal.rules import LegalDocument, LegalDocuments
+from octavo.features.legal.rules import LegalText, LegalTexts
 from octavo.features.members.rules import Prerequisites, RegistrationPolicy
 from octavo.store import Store
 from tests.fakes.asgi_client import Response
@@ -14,7 +14,7 @@ from tests.fakes.stores import open_inline
 from tests.fakes.users_api import ADDRESS, FROM_HERE, UsersApi, cookie_set_by
 
 INSTALLATION = "/api/installation"
-LEGAL = LegalDocuments(LegalDocument("1", "/legal/terms"), LegalDocument("2", "/legal/privacy"))
+LEGAL = LegalTexts(LegalText("1", "/legal/terms"), LegalText("2", "/legal/privacy"))
 CONSENT = {"termsVersion": "1", "privacyVersion": "2"}
 READY = Prerequisites(mail_transport=True, legal_documents=True)
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from octavo.features.legal.rules import LegalDocument, LegalDocuments
+from octavo.features.legal.rules import LegalText, LegalTexts
 from octavo.features.members.rules import Prerequisites
 from tests.fakes.identity_fixture import PASSWORD
 from tests.fakes.page_reader import Installation, PageReader, installation
@@ -13,9 +13,9 @@ from tests.features.members.pages.test_members import invite
 from tests.features.members.pages.test_workspaces import create
 
 GIVEN = {"address": ADDRESS, "displayName": '<b>Ann</b> "A"', "password": PASSWORD}
-LEGAL = LegalDocuments(
-    LegalDocument('1 "draft"', f"{ORIGIN}/legal/terms"),
-    LegalDocument("2", "https://elsewhere.example/privacy?a=1&b=2"),
+LEGAL = LegalTexts(
+    LegalText('1 "draft"', f"{ORIGIN}/legal/terms"),
+    LegalText("2", "https://elsewhere.example/privacy?a=1&b=2"),
 )
 OPEN = Prerequisites("open", mail_transport=True, legal_documents=True)
 
@@ -186,11 +186,11 @@ async def test_documents_that_changed_meanwhile_are_shown_again() -> None:
 @pytest.mark.parametrize(
     ("legal", "words"),
     [
-        (LegalDocuments(LEGAL.terms), "terms</a>."),
-        (LegalDocuments(None, LEGAL.privacy), "privacy notice</a>."),
+        (LegalTexts(LEGAL.terms), "terms</a>."),
+        (LegalTexts(None, LEGAL.privacy), "privacy notice</a>."),
     ],
 )
-async def test_form_names_the_only_document(legal: LegalDocuments, words: str) -> None:
+async def test_form_names_the_only_document(legal: LegalTexts, words: str) -> None:
     with installation(legal) as house:
         ann = await invited(house)
         assert words in ann.text

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import jinja2
 import pytest
 
-from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocument, LegalDocuments
+from octavo.features.legal.rules import NO_TEXTS, LegalText, LegalTexts
 from octavo.features.publishing.pages.published import published_pages
 from octavo.features.publishing.rules import LONGEST_NOTE, REASONS
 from octavo.features.publishing.views import (
@@ -21,9 +21,7 @@ from octavo.features.publishing.views import (
 )
 
 SITE = "https://notes.example"
-LEGAL = LegalDocuments(
-    LegalDocument("1", "/legal/terms"), LegalDocument("2", "https://example.org/privacy")
-)
+LEGAL = LegalTexts(LegalText("1", "/legal/terms"), LegalText("2", "https://example.org/privacy"))
 PAGES = published_pages(SITE, LEGAL)
 REPORT = "../report/{token}"
 HOSTILE = "\"><script>alert('1')</script>&amp;"
@@ -167,7 +165,7 @@ def test_no_reader_waits_for_templates(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_installation_without_documents_has_no_links_to_them() -> None:
-    pages = published_pages(SITE, NO_DOCUMENTS)
+    pages = published_pages(SITE, NO_TEXTS)
     for text in (pages.note(NOTE), pages.reported()):
         assert Structure(text).all("nav") == []
 
