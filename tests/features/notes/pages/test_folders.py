@@ -1,12 +1,14 @@
 """Folders are read."""
 
 import re
+from uuid import UUID
 
 import pytest
 
 from octavo.features.notes.pages import folders, frame
 from octavo.features.notes.pages.folders import SHORTCUTS
 from octavo.features.notes.pages.frame import MOST_IN_TREE
+from octavo.store import Transaction
 from tests.fakes.page_reader import PageReader
 from tests.features.notes.pages.conftest import Vault
 
@@ -37,6 +39,29 @@ async def test_large_folder_has_pages_and_a_short_tree(ann: PageReader, vault: V
             break
         await ann.open(ann.page.links["Next page"])
     assert len(seen) == count
+
+
+async def test_author_is_named_among_more_members_than_a_response_has(
+    ann: PageReader, vault: Vault
+) -> None:
+    await vault.write(ann, "a", "")
+    ids = [str(UUID(int=number)) for number in range(1, 501)]
+
+    async def add_earlier_members(transaction: Transaction) -> None:
+        await transaction.execute_many(
+            "INSERT INTO accounts (id, address, display_name, password, role, state, created_at,"
+            " updated_at) VALUES ($1::uuid, $2, 'Other', '', 'member', 'active', 0, 0)",
+            [(account_id, account_id) for account_id in ids],
+        )
+        await transaction.execute_many(
+            "INSERT INTO members (workspace_id, account_id, role, joined_at)"
+            " VALUES ($1::uuid, $2::uuid, 'reader', 0)",
+            [(vault.workspace_id, account_id) for account_id in ids],
+        )
+
+    await vault.house.users.identity.store.write(add_earlier_members)
+    await ann.open(f"{vault.base}/recent")
+    assert 'data-name="By" dir="auto">Ann</td>' in ann.text
 
 
 async def test_recent_changes_name_who_and_how(ann: PageReader, vault: Vault) -> None:
