@@ -125,6 +125,17 @@ async def test_new_month_begins_with_nothing_read(rig: UsageRig) -> None:
     assert await rig.stored_installation() == (Amount(4, 1), 1)
 
 
+async def test_objects_that_were_written_when_a_month_ends_are_counted_in_it(
+    rig: UsageRig,
+) -> None:
+    meter = rig.meter()
+    await meter.count_writes(2)
+    rig.sources.time = month_end(rig.sources.time)
+    await meter.flush()
+    assert await rig.stored_installation(NOVEMBER) == (NOTHING, 2)
+    assert await rig.stored_installation() == (NOTHING, 0)
+
+
 async def test_month_that_ends_while_a_batch_is_written_keeps_its_counts(rig: UsageRig) -> None:
     meter = rig.meter()
     await meter.count(ANN, TEN)
@@ -354,17 +365,20 @@ async def test_transfer_that_was_not_begun_counts_nothing(rig: UsageRig) -> None
     assert await refused_by(meter, Amount(80, 1)) is None
 
 
-async def test_concurrent_transfers_do_not_exceed_the_limit(rig: UsageRig) -> None:
-    await rig.account(size=100)
+@pytest.mark.parametrize(("limits", "allowed"), [({"size": 100}, 3), ({"objects": 4}, 4)])
+async def test_concurrent_transfers_do_not_exceed_the_limit(
+    rig: UsageRig, limits: dict[str, int], allowed: int
+) -> None:
+    await rig.account(ANN, limits.get("size"), limits.get("objects"))
     meter = rig.meter()
     held = 0
     for _ in range(20):
         try:
             await meter.hold(ANN, Amount(30, 1))
-            held += 30
+            held += 1
         except DownloadLimitReached:
             break
-    assert held == 90
+    assert held == allowed
 
 
 async def test_dropped_account_is_read_again(rig: UsageRig) -> None:
@@ -377,7 +391,27 @@ async def test_dropped_account_is_read_again(rig: UsageRig) -> None:
     await meter.flush()
     await meter.count(BEN, TEN)
     await meter.flush()
+    reads = rig.store.reads
     assert await refused_by(meter) == "account-download-bytes"
+    assert rig.store.reads == reads + 1
+
+
+async def test_account_is_not_dropped_while_its_batch_is_written(rig: UsageRig) -> None:
+    await rig.account(size=15)
+    await rig.account(BEN)
+    meter = UsageMeter(
+        rig.store, now=rig.sources.now, writer_id=BEN.replace("a002", "c000"), maximum=1
+    )
+    await meter.count(ANN, TEN)
+    found: list[str | None] = []
+
+    async def read_meanwhile() -> None:
+        await meter.count(BEN, TEN)
+        found.append(await refused_by(meter))
+
+    rig.store.before_write = read_meanwhile
+    await meter.flush()
+    assert found == ["account-download-bytes"]
 
 
 async def test_limits_of_the_account_or_the_installation_are_limits(rig: UsageRig) -> None:
