@@ -7,6 +7,7 @@ import trio
 import trio.testing
 from trio.testing import MockClock
 
+from octavo.features.usage import sql as usage
 from octavo.features.usage.meter import INTERVAL_SECONDS, UsageMeter
 from octavo.model.usage import (
     NOTHING,
@@ -128,12 +129,13 @@ async def test_new_month_begins_with_nothing_read(rig: UsageRig) -> None:
 async def test_objects_that_were_written_when_a_month_ends_are_counted_in_it(
     rig: UsageRig,
 ) -> None:
-    meter = rig.meter()
+    meter = rig.meter(limits=InstallationLimits(writes=2))
     await meter.count_writes(2)
     rig.sources.time = month_end(rig.sources.time)
+    await meter.count_writes()
     await meter.flush()
     assert await rig.stored_installation(NOVEMBER) == (NOTHING, 2)
-    assert await rig.stored_installation() == (NOTHING, 0)
+    assert await rig.stored_installation() == (NOTHING, 1)
 
 
 async def test_month_that_ends_while_a_batch_is_written_keeps_its_counts(rig: UsageRig) -> None:
@@ -223,6 +225,9 @@ async def test_batch_of_unknown_outcome_counts_once(rig: UsageRig, committed: bo
     rig.store.commits_anyway = committed
     rig.store.fail = StoreUnavailable("the connection broke", outcome_unknown=True)
     await meter.flush()
+    # The process is remembered from the time of its last batch on.
+    written_before = int(rig.sources.time * 1000) - 1000
+    await rig.store.inner.write(usage.expire(NOVEMBER, written_before))
     await meter.count(ANN, TEN)
     await meter.flush()
     assert await rig.stored() == Amount(20, 2)

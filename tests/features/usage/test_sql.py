@@ -85,6 +85,7 @@ class Usage:
         assert await rig.stored(month=NOVEMBER) == NOTHING
         assert await rig.stored_installation(NOVEMBER) == (NOTHING, 0)
         assert await rig.stored(month=DECEMBER) == Amount(5, 1)
+        assert await rig.stored_installation(DECEMBER) == (Amount(10, 2), 3)
         # The process is forgotten later, so that a batch is still not added twice.
         await rig.store.write(usage.add(batch(2, 5, DECEMBER), DECEMBER, 1000))
         assert await rig.stored(month=DECEMBER) == Amount(5, 1)

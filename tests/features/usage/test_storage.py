@@ -52,15 +52,17 @@ async def test_every_owner_needs_room(rig: UsageRig) -> None:
 
 
 async def test_other_members_need_no_room(rig: UsageRig) -> None:
-    await rig.account(BEN, storage=0)
+    await rig.account(BEN, storage=20)
     await rig.workspace(HERE, size=30)
+    await rig.workspace(THERE, BEN, size=5)
     await rig.execute(
         "INSERT INTO members (workspace_id, account_id, role, joined_at)"
         " VALUES ($1::uuid, $2::uuid, 'administrator', 0)",
         HERE,
         BEN,
     )
-    assert await StorageQuota(rig.store).remaining(HERE) is None
+    storage = StorageQuota(rig.store)
+    assert [await storage.remaining(each) for each in (HERE, THERE)] == [None, 15]
 
 
 async def test_stricter_of_both_limits_counts(rig: UsageRig) -> None:
@@ -128,6 +130,23 @@ async def test_limit_changed_while_it_is_read_applies_to_the_next_change(rig: Us
         storage.forget_account(ANN)
         rig.store.release_reads.set()
     assert await storage.remaining(HERE) == 10
+
+
+async def test_outdated_read_replaces_no_newer_figures(rig: UsageRig) -> None:
+    await rig.account(storage=40)
+    await rig.workspace(HERE, size=30)
+    await rig.workspace(THERE, size=5)
+    storage = StorageQuota(rig.store)
+    rig.store.release_reads = release = trio.Event()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(storage.remaining, HERE)
+        await trio.testing.wait_all_tasks_blocked()
+        rig.store.release_reads = None
+        await rig.account(storage=100)
+        storage.forget_account(ANN)
+        assert await storage.remaining(THERE) == 65
+        release.set()
+    assert await storage.remaining(THERE) == 65
 
 
 async def test_new_owner_counts_from_the_next_change(rig: UsageRig) -> None:
