@@ -6,6 +6,7 @@ from octavo.features.oauth.feature import ENDED_CLIENT_DAYS, UNUSED_CLIENT_DAYS
 from octavo.features.oauth.rules.refusal import OAuthRefusal
 from octavo.features.oauth.sql import oauth_clients, oauth_grants, oauth_programs
 from octavo.model.access.account import ClientId
+from octavo.store import Transaction
 from tests.fakes.identity_fixture import START, IdentityFixture
 from tests.fakes.oauth_rig import CALLBACK, OAuthRig
 
@@ -120,6 +121,17 @@ async def test_program_stays_for_as_long_as_a_revision_refers_to_it(
     await rig.identity.execute(f"DELETE FROM {table}")
     await keep_house(rig.identity, 400)
     assert await registered(rig.identity) == set() == await programs(rig.identity)
+
+
+async def test_program_with_a_document_is_forgotten_without_a_registration(rig: OAuthRig) -> None:
+    async def insert(transaction: Transaction) -> None:
+        await oauth_programs.number_of(transaction, DOCUMENT, "An assistant")
+
+    await rig.identity.store.write(insert)
+    await keep_house(rig.identity, 1)
+    assert await programs(rig.identity) == {DOCUMENT}
+    await keep_house(rig.identity, 32)
+    assert await programs(rig.identity) == set()
 
 
 async def test_registration_stays_for_another_name_of_its_program(rig: OAuthRig) -> None:

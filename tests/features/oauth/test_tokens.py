@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import trio
@@ -10,7 +11,7 @@ from octavo_rules.identity import READ, AccountId, ProgramNumber, Scope, Workspa
 
 from octavo.features.files.sql import RecordedProgram, programs_of
 from octavo.features.oauth.authorization import IssuedTokens
-from octavo.features.oauth.rules.authorization_request import MAX_GRANTS
+from octavo.features.oauth.rules.authorization_request import MAX_GRANTS, challenge_of
 from octavo.features.oauth.rules.refusal import OAuthRefusal
 from octavo.features.oauth.sql import oauth_clients, oauth_grants
 from octavo.model.access.account import AccessLimits, ClientId
@@ -59,6 +60,9 @@ async def test_use_of_a_grant_is_recorded(rig: OAuthRig) -> None:
     await rig.identity.activity.flush()
     [grant] = await rig.tokens.list(account_id)
     assert (grant.client_name, grant.used_at) == ("An assistant", (START + 90) * 1000)
+    # Another process may be late.
+    await rig.identity.store.write(oauth_grants.record_use({grant.grant_id: int(START * 1000)}))
+    assert await rig.tokens.list(account_id) == [grant]
 
 
 async def test_tokens_expire(rig: OAuthRig) -> None:
@@ -83,9 +87,10 @@ async def test_tokens_end_with_the_time_that_the_person_chose(rig: OAuthRig) -> 
     rig.identity.sources.time = START + DAY - 60
     tokens = await rig.renew(client_id, tokens.refresh)
     assert tokens.seconds == 60
-    rig.identity.sources.time = START + DAY
-    await refused(rig.renew(client_id, tokens.refresh))
-    assert await rig.tokens.list(account_id) == []
+    for ended in (START + DAY, START + DAY + 60):
+        rig.identity.sources.time = ended
+        await refused(rig.renew(client_id, tokens.refresh))
+        assert await rig.tokens.list(account_id) == []
 
 
 async def test_code_expires(rig: OAuthRig) -> None:
@@ -254,6 +259,45 @@ async def test_grant_that_is_one_too_many_ends_the_longest_unused_at_once(rig: O
     assert oldest not in left
 
 
+async def test_grant_that_is_used_stays_for_longer_than_a_newer_one(
+    rig: OAuthRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oauth_grants, "MAX_GRANTS", 2)
+    account_id = await account(rig)
+    client_id, tokens = await rig.connected(account_id)
+    rig.identity.sources.time = START + 60
+    await rig.code(account_id, client_id)
+    unused, used = await rig.tokens.list(account_id)
+    rig.identity.sources.time = START + 120
+    assert await is_valid(rig, tokens)
+    await rig.identity.activity.flush()
+    await rig.code(account_id, client_id)
+    left = {grant.grant_id for grant in await rig.tokens.list(account_id)}
+    assert len(left) == 2
+    assert used.grant_id in left
+    assert unused.grant_id not in left
+
+
+async def test_grant_keeps_the_name_that_its_program_had(rig: OAuthRig) -> None:
+    account_id = await account(rig)
+    made = await rig.clients.register(PROGRAM)
+    client_id = made.client.client_id
+    await rig.code(account_id, client_id)
+    document = {**PROGRAM, "client_id": client_id, "client_name": "Another name"}
+    await rig.clients.change(client_id, made.management_token, document)
+    await rig.code(account_id, client_id)
+    names = [grant.client_name for grant in await rig.tokens.list(account_id)]
+    assert names == ["Another name", "An assistant"]
+
+
+async def test_code_that_was_not_exchanged_yet_keeps_its_grant(rig: OAuthRig) -> None:
+    account_id = await account(rig)
+    client_id = await rig.program()
+    code = await rig.code(account_id, client_id)
+    assert not await rig.identity.store.write(oauth_grants.expire(int(START * 1000)))
+    await rig.exchange(client_id, code)
+
+
 @pytest.mark.parametrize("end", ["by the person", "by a replay", "for another", "by the program"])
 async def test_other_processes_are_notified_of_a_grant_that_ends(
     postgres_url: str, end: str, monkeypatch: pytest.MonkeyPatch
@@ -376,3 +420,26 @@ async def test_scope_that_is_offered_no_more_is_left_out_of_new_tokens(rig: OAut
     assert renewed.scopes == {READ}
     # The person allowed it, so that it is back when it is offered again.
     assert (await rig.renew(client_id, renewed.refresh)).scopes == ALL
+
+
+async def test_person_allows_no_more_than_the_program_asked_for(rig: OAuthRig) -> None:
+    account_id = await account(rig)
+    client_id = await rig.program()
+    parameters = {
+        "response_type": "code",
+        "client_id": client_id,
+        "code_challenge": challenge_of(VERIFIER),
+        "code_challenge_method": "S256",
+        "scope": READ,
+    }
+    address = await rig.authorization.allow(
+        account_id, parameters, AccessLimits(ALL), None, remote_address=None
+    )
+    [code] = parse_qs(urlsplit(address).query)["code"]
+    # A program that named no address in its request names none here.
+    tokens = await rig.tokens.exchange(
+        client_id, code, verifier=VERIFIER, redirect_uri=None, resource=None
+    )
+    assert tokens.scopes == {READ}
+    [grant] = await rig.tokens.list(account_id)
+    assert grant.limits == AccessLimits(frozenset[Scope]({READ}))
