@@ -23,6 +23,7 @@ TEA = Confinement("tea")
 ANN = AccountId("ann")
 LIMITS = AccessLimits(parse_scopes([READ]), frozenset({VAULT}), TEA.folder)
 OTHERS = AccessLimits(parse_scopes([READ]), frozenset({WorkspaceId("other")}), TEA.folder)
+COFFEE = AccessLimits(parse_scopes([READ]), frozenset({VAULT}), "coffee")
 PLACES = ["tea/{}.md", "TEA/green/{}.md", "teapot/{}.md", "{}.md"]
 ROOMY = 1 << 30
 
@@ -85,7 +86,7 @@ class FolderFeeds:
                 " VALUES ($1::uuid, 'a', 'a', '', 'member', 'enabled', 0, 0)",
                 ANN,
             )
-            for number, limits in enumerate((LIMITS, None, OTHERS)):
+            for number, limits in enumerate((LIMITS, None, OTHERS, COFFEE)):
                 key = ApiKey(KeyId(f"k{number}"), ANN, "a", 0, None, None, limits)
                 await store.write(api_keys.create(key, b"%d" % number))
             yield notebook
@@ -136,21 +137,22 @@ class FolderFeeds:
         assert (after.entries, after.following, after.cursor.position) == ([], after.cursor, 3)
 
     async def test_purge_is_listed_for_those_who_knew_the_file(self, notebook: Notebook) -> None:
-        for file, path in {"a": "TEA/a.md", "b": "b.md", "c": "tea/c.md"}.items():
+        places = {"a": "TEA/a.md", "b": "b.md", "c": "tea/c.md", "d": "coffee/d.md"}
+        for file, path in places.items():
             await notebook.write(file, "", path)
         await notebook.move("c", "c.md")
-        for file in "abc":
+        for file in places:
             await notebook.delete(file)
             await notebook.purge(file)
-        found = (await page(notebook, 4)).entries
+        found = (await page(notebook, 5)).entries
         assert [(each.revision.file_id, each.revision.state) for each in found] == [
             ("a", "purged"),
             ("c", "purged"),
         ]
-        assert await notebook.count("folder_purges") == 2
+        assert await notebook.count("folder_purges") == 3
         await notebook.store.write(api_keys.revoke(ANN, KeyId("k0")))
-        assert await notebook.count("folder_purges") == 0
-        assert (await page(notebook, 4)).entries == []
+        assert await notebook.count("folder_purges") == 1
+        assert (await page(notebook, 5)).entries == []
 
     async def test_page_with_texts_is_limited_by_their_size(self, notebook: Notebook) -> None:
         for file in "abc":
