@@ -30,9 +30,15 @@ def controls(draw: st.DrawFn) -> Controls:
     )
 
 
-decisions = st.builds(
-    Decisions, st.sampled_from(ROLES), st.sampled_from(STATES), limits, controls()
-)
+@st.composite
+def decided(draw: st.DrawFn) -> Decisions:
+    state = draw(st.sampled_from(STATES))
+    reason = draw(reasons) if state == "locked" else None
+    return Decisions(draw(st.sampled_from(ROLES)), state, draw(limits), draw(controls()), reason)
+
+
+decisions = decided()
+
 controls_changes = st.builds(
     ControlsChange,
     st.integers(1, 5),
@@ -42,10 +48,11 @@ controls_changes = st.builds(
 )
 changes = st.builds(
     DecisionsChange,
-    st.none() | st.sampled_from(ROLES),
-    st.none() | st.sampled_from(STATES),
-    st.none() | limits,
-    st.none() | controls_changes,
+    role=st.none() | st.sampled_from(ROLES),
+    state=st.none() | st.sampled_from(STATES),
+    lock_reason=reasons | st.just(""),
+    storage=st.none() | limits,
+    controls=st.none() | controls_changes,
 )
 
 
@@ -72,27 +79,30 @@ def test_reason_ends_with_the_lock(before: Decisions, change: DecisionsChange) -
     if change.controls is not None:
         aligned = replace(change.controls, revision=before.controls.revision)
         change = replace(change, controls=aligned)
-    after = changed(before, change).controls
-    assert after.locked or after.lock_reason is None
+    after = changed(before, change)
+    assert after.controls.locked or after.controls.lock_reason is None
+    assert after.state == "locked" or after.lock_reason is None
 
 
 @pytest.mark.parametrize(
-    ("state", "locked", "effective"),
+    ("state", "locked", "effective", "reason"),
     [
-        ("enabled", False, "enabled"),
-        ("enabled", True, "locked"),
-        ("locked", False, "locked"),
-        ("locked", True, "locked"),
-        ("disabled", False, "disabled"),
-        ("disabled", True, "disabled"),
+        ("enabled", False, "enabled", None),
+        ("enabled", True, "locked", "unpaid"),
+        ("locked", False, "locked", "spam"),
+        ("locked", True, "locked", "spam"),
+        ("disabled", False, "disabled", None),
+        ("disabled", True, "disabled", None),
     ],
 )
 def test_stricter_of_state_and_controls_is_effective(
-    state: State, locked: bool, effective: State
+    state: State, locked: bool, effective: State, reason: str | None
 ) -> None:
+    of_controls = Controls(locked=locked, lock_reason="unpaid" if locked else None)
+    of_state = "spam" if state == "locked" else None
     for role in ROLES:
-        made = Decisions(role, state, StorageLimit(), Controls(locked=locked))
-        assert made.effective_state == effective
+        made = Decisions(role, state, StorageLimit(), of_controls, of_state)
+        assert (made.effective_state, made.effective_reason) == (effective, reason)
         assert made.administers == (role == "administrator" and effective == "enabled")
 
 

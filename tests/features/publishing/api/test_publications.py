@@ -121,6 +121,9 @@ async def test_live_links_of_a_workspace_are_limited(api: NotesApi) -> None:
     assert refusal(await api.owner.post(links(api), {"target": WHOLE})) == (422, "too_many_links")
     await api.owner.delete(f"{links(api)}/{made[0].id}")
     await api.publish(WHOLE)
+    await api.execute("UPDATE publications SET taken_down_at = 1 WHERE id = $1::uuid", made[1].id)
+    await api.publish(WHOLE)
+    assert refusal(await api.owner.post(links(api), {"target": WHOLE})) == (422, "too_many_links")
 
 
 async def test_revoked_link_stays_in_the_list(api: NotesApi) -> None:
