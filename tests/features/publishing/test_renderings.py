@@ -472,6 +472,22 @@ async def test_what_is_kept_has_a_limit_and_the_oldest_goes_first(
     assert await store.read(rendered_notes.find(sources[-1], VERSION)) is not None
 
 
+async def test_note_that_was_used_last_is_dropped_last(
+    store: Store, workers: Workers, autojump_clock: MockClock
+) -> None:
+    time = 0.0
+    rendered = Renderings(store, workers.run, now=lambda: time, most_bytes=1_000_000)
+    sources: list[TextSource] = []
+    for number in range(1, rendered_notes.MAX_DROPPED + 2):
+        time = 1000.0 - number
+        sources.append(await text(store, number, f"tea {number}"))
+        await rendered.get(sources[-1])
+        await rendered.flush()
+    await store.write(rendered_notes.drop_oldest)
+    left = [await store.read(rendered_notes.find(source, VERSION)) for source in sources]
+    assert [found is not None for found in left] == [True, *[False] * (len(sources) - 1)]
+
+
 async def test_use_is_recorded_now_and_then(
     store: Store, workers: Workers, autojump_clock: MockClock
 ) -> None:

@@ -120,6 +120,8 @@ async def test_parameters_that_other_sites_add_are_ignored(api: NotesApi) -> Non
     link = await api.publish(TEA)
     assert "Green tea." in await link.read(f"?note={note.id}&fbclid=1")
     assert "Green tea." in await link.read(f"?utm=1&note={note.id}&utm=%FF&%=1")
+    # A link that needs no ticket passes none on.
+    assert "ticket" not in await link.read("?ticket=abc")
 
 
 async def closed_by_nothing(api: NotesApi) -> Published:
