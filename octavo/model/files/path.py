@@ -217,7 +217,7 @@ def _is_valid(name: str) -> bool:
         check_path(name + NOTE_SUFFIX)
     except InvalidPath:
         return False
-    return len((name + NOTE_SUFFIX).encode()) <= LONGEST_SEGMENT
+    return True
 
 
 def name_of(path: str) -> str:

@@ -22,6 +22,9 @@ from octavo.model.files.path import check_path, name_from_text, numbered_paths, 
         ("", None),
         ("…", None),
         ("x" * 200, "x" * 80),
+        ("x" * 79 + " yz", "x" * 79),
+        ("\U00020000" * 63, "\U00020000" * 63),
+        ("\U00020000" * 64, None),
     ],
 )
 def test_name_is_the_first_line_with_a_word(text: str, name: str | None) -> None:
