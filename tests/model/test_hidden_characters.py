@@ -116,6 +116,7 @@ def test_names_that_a_file_has_can_be_kept(name: str, folder: str) -> None:
         ("\u3164.md", "_.md"),
         ("\u3164/\u200d.png", "_/_.png"),
         ("a.\u200b/b.md", "a/b.md"),
+        ("a. \u200b/b.md", "a/b.md"),
         ("con\u2060.md", "_.md"),
         ("e\u200b\u0301.md", "\xe9.md"),
         (".git\ufeff/a.md", ".git/a.md"),

@@ -1,6 +1,7 @@
 """Batches of changesets on one tree: each sees the previous ones, and all can be undone."""
 
 from contextlib import suppress
+from dataclasses import replace
 from itertools import count, pairwise
 
 import pytest
@@ -8,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from octavo_rules.changes import SaveNote
 from octavo_rules.content import note_text
-from octavo_rules.identity import START, Epoch, FileId, MutationId
+from octavo_rules.identity import START, Digest, Epoch, FileId, MutationId
 from octavo_rules.problems import Problem
 
 from octavo.model.files.changeset import (
+    AttachImage,
     ChangeOperation,
     Changeset,
     DeleteFile,
@@ -19,10 +21,12 @@ from octavo.model.files.changeset import (
     fingerprint,
     first_repeated,
 )
+from octavo.model.files.image import ObjectId, UploadedImage
 from octavo.model.files.path import path_key
 from octavo.model.files.plan import Batch, portions
 from octavo.model.files.tree import Tree
 from octavo.model.refusal import PathConflict
+from octavo.model.usage import StorageLimitReached
 from tests.fakes.planned_workspace import AUTHOR, PlannedWorkspace
 
 FILES = ["a", "b", "c"]
@@ -130,6 +134,18 @@ def test_later_changeset_sees_the_earlier_one() -> None:
     assert (len(batch.plans), batch.cursor) == (1, (1, "n"))
 
 
+def test_texts_share_the_room_that_attached_uploads_do_not_need() -> None:
+    workspace = PlannedWorkspace()
+    batch = Batch(workspace.tree, START, 0, lambda: "n", workspace.documents, 3)
+    image = UploadedImage(ObjectId("o"), Digest("d"), 100, "image/png", 1, 1, 1)
+    batch.add(changeset(AttachImage(FileId("i"), "attachments/i.png", image)))
+    batch.add(changeset(workspace.create("a", "a.md", "aa")))
+    with pytest.raises(StorageLimitReached):
+        batch.add(changeset(workspace.create("b", "b.md", "bb")))
+    batch.add(changeset(workspace.create("b", "b.md", "b")))
+    assert [plan.needed for plan in batch.plans] == [0, 2, 1]
+
+
 def test_fingerprint_depends_on_content_and_not_on_the_order_of_tags() -> None:
     workspace = PlannedWorkspace()
     one = DeleteFile(FileId("a"), frozenset({"x", "y"}))
@@ -143,6 +159,11 @@ def test_fingerprint_depends_on_content_and_not_on_the_order_of_tags() -> None:
         workspace.restore("a"),
         workspace.restore("a", "b.md"),
         workspace.purge("a"),
+        replace(workspace.update("a", path="b.md"), rewrite_links=True),
+        replace(workspace.restore("a", "b.md"), rewrite_links=True),
+        SaveNote(FileId("a"), Epoch("e"), b"update"),
+        SaveNote(FileId("a"), Epoch("f"), b"update"),
+        SaveNote(FileId("a"), Epoch("e"), b"other"),
         one,
     ]
     fingerprints = {fingerprint([each]) for each in others}

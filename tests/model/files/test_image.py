@@ -5,6 +5,7 @@ from octavo_rules.identity import ContentId, Digest, FileId
 from octavo_rules.problems import InvalidContent
 
 from octavo.model.files.changeset import AttachImage, fingerprint
+from octavo.model.files.confinement import Confinement
 from octavo.model.files.image import (
     MEDIA_TYPES,
     ObjectId,
@@ -13,6 +14,7 @@ from octavo.model.files.image import (
     media_type_of_name,
 )
 from octavo.model.refusal import (
+    FileExists,
     FileMissing,
     FilePurged,
     HeadMoved,
@@ -109,6 +111,12 @@ def test_same_image_at_the_same_path_is_unchanged(workspace: PlannedWorkspace) -
     assert workspace.head("i") == before
 
 
+def test_same_image_at_another_path_is_moved(workspace: PlannedWorkspace) -> None:
+    moved = attach(path="attachments/x/plan.png", tag=workspace.tag("i"))
+    assert workspace.push(moved) == ["updated"]
+    assert workspace.live()["i"] == "attachments/x/plan.png"
+
+
 def test_image_that_exists_needs_its_head(workspace: PlannedWorkspace) -> None:
     with pytest.raises(HeadNotNamed):
         workspace.push(attach(number=2))
@@ -159,6 +167,16 @@ def test_notes_and_images_come_in_one_changeset(workspace: PlannedWorkspace) -> 
     assert outcomes == ["created", "created", "updated"]
 
 
+def test_image_outside_the_folder_is_taken_as_a_new_one_and_missing_otherwise(
+    workspace: PlannedWorkspace,
+) -> None:
+    within, inside = Confinement("attachments/own"), "attachments/own/plan.png"
+    with pytest.raises(FileExists):
+        workspace.push(attach(number=2, path=inside), within=within)
+    with pytest.raises(FileMissing):
+        workspace.push(attach(number=2, path=inside, tag=workspace.tag("i")), within=within)
+
+
 def test_fingerprint_tells_uploads_paths_and_heads_apart() -> None:
     operations = [
         attach(),
@@ -167,6 +185,7 @@ def test_fingerprint_tells_uploads_paths_and_heads_apart() -> None:
         attach(tag=frozenset({"r"})),
         attach(tag=frozenset()),
         attach("j"),
+        AttachImage(FileId("i"), PATH, image()._replace(object_id=ObjectId("again"))),
     ]
     assert len({fingerprint([each]) for each in operations}) == len(operations)
     assert fingerprint([attach()]) == fingerprint([attach()])

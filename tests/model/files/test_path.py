@@ -79,6 +79,7 @@ def test_portable_path_is_valid(path: str) -> None:
         ("x" * (LONGEST_SEGMENT + 1), "has 256 bytes; at most 255"),
         ("ä" * 128, "has 256 bytes; at most 255"),
         ("/".join(["x" * 204] * 5) + "x", "1,025 bytes; at most 1,024"),
+        ("/".join(["ä" * 102] * 5) + "x", "1,025 bytes; at most 1,024"),
         ("u\u0308.md", "NFC"),
         ("\ud800.md", "surrogate"),
     ],
