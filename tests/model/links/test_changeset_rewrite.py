@@ -99,6 +99,30 @@ def test_restore_of_a_live_or_purged_or_unknown_file_leaves_links_unchanged(note
             assert text_after(operations, "links") == "[[x]] [y](b/x.md)"
 
 
+def test_links_of_an_earlier_text_are_understood_from_its_path(notes: Notes) -> None:
+    restored = RestoreFile(
+        FileId("y"),
+        notes.tag("y"),
+        "c/y.md",
+        note_text("[links](links.md)"),
+        rewrite_links=True,
+        was_at="y.md",
+    )
+    given_back = notes.relink(restored)[0]
+    assert isinstance(given_back, RestoreFile)
+    assert given_back.content == note_text("[links](../links.md)")
+
+
+def test_rewritten_notes_follow_in_the_order_of_their_ids() -> None:
+    notes = Notes()
+    notes.push(
+        notes.create("t", "t.md"),
+        *(notes.create(file, f"{file}.md", "[[t]]") for file in ("c", "a", "b")),
+    )
+    operations = notes.relink(notes.move("t", "z.md"))
+    assert [each.file_id for each in operations] == ["t", "a", "b", "c"]
+
+
 PATHS = [f"{folder}{name}.md" for folder in ("", "a/", "b/", "c/") for name in ("x", "y")]
 TARGETS = ["x", "y", "x", "y", "a/x", "../y", "./x", "/b/y", "y.md"]
 FORMS = ["[[{}]]", "[[{}]]", "[l]({})"]

@@ -50,6 +50,7 @@ TREE = ["a.md", "n.md", "x/a.md", "x/b.md", "x/y/c.md", "attachments/i.png"]
         ("[[b]]", "n.md", {"n.md": "q/n.md", "x/a.md": "q/b.md"}, "[[x/b]]"),
         ("[[a]]", "x/b.md", {"x/b.md": "b.md"}, "[[x/a]]"),
         ("[[b|l]]", "n.md", {"x/b.md": "x/b#1.md"}, "[l](/x/b%231.md)"),
+        ("[[b#One two#Three four]]", "n.md", {"x/b.md": "b#1.md"}, "[b](/b%231.md#three-four)"),
         ("![[i.png]]", "n.md", {"attachments/i.png": "attachments/[j].png"},
          "![i.png](/attachments/[j].png)"),
         ("[l](A.md)", "n.md", {"a.md": "A.md"}, "[l](A.md)"),

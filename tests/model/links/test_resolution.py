@@ -76,6 +76,18 @@ def test_link_leads_to_a_file(kind: LinkKind, target: str, at: str, found: str |
     assert resolve(kind, target, at, PLACES.get) == found
 
 
+def test_name_leads_to_the_file_in_the_fewest_folders() -> None:
+    places = paths_by_key(["a/" * 10 + "tea.md", "b/c/tea.md"])
+    assert resolve("wiki", "tea", "x.md", places.get) == "b/c/tea.md"
+
+
+def test_longest_target_leads_to_a_file_and_a_longer_one_nowhere() -> None:
+    target = "./" * (LONGEST_TARGET // 2 - 2) + "home"
+    assert len(target) == LONGEST_TARGET
+    assert resolve("standard", target, "x.md", PLACES.get) == "home.md"
+    assert resolve("standard", f"./{target}", "x.md", PLACES.get) is None
+
+
 GRAVE, BELOW = "\u0300", "\u0316"
 
 
