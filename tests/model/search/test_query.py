@@ -35,6 +35,7 @@ def described(query: str) -> list[str]:
         ('"東京 x"', ["東京 京 x"]),
         ("GPT模", ["gpt 模*"]),
         ("模GPT", ["模 gpt*"]),
+        ("模GPT x", ["模 gpt", "x*"]),
     ],
 )
 def test_query_has_clauses(query: str, clauses: list[str]) -> None:
@@ -54,6 +55,18 @@ def test_query_has_clauses(query: str, clauses: list[str]) -> None:
 def test_query_that_asks_for_nothing_or_too_much_is_refused(query: str, complaint: str) -> None:
     with pytest.raises(InvalidQuery, match=complaint):
         parse_query(query)
+
+
+@pytest.mark.parametrize(
+    ("query", "clauses"),
+    [
+        ("x" * 500, 1),
+        (" ".join(["0", *map(str, range(16))]), 16),
+        ('"' + "x " * 32 + '"', 1),
+    ],
+)
+def test_query_may_be_as_large_as_the_limits(query: str, clauses: int) -> None:
+    assert len(parse_query(query).clauses) == clauses
 
 
 @given(st.text(max_size=40))
