@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from octavo_rules.changes import PurgeFile
 from octavo_rules.content import note_text
+from octavo_rules.documents.document import ChangedDocument, TextDocument, initial
 from octavo_rules.identity import (
     START,
     Cursor,
@@ -32,6 +33,7 @@ from octavo.model.files.changeset import (
     UpdateFile,
     fingerprint,
 )
+from octavo.model.files.confinement import Confinement
 from octavo.model.files.plan import Plan, Receipt, plan
 from octavo.model.files.revision import Revision
 from octavo.model.files.tree import Tree
@@ -46,6 +48,7 @@ from octavo.store.queries.changesets import (
     WorkspaceGone,
     commit_changesets,
     receipts,
+    store_documents,
 )
 from octavo.store.queries.expiry import expire_receipts
 from octavo.store.queries.feed import Since, all_heads
@@ -540,6 +543,68 @@ class Scripts:
         revision_ids = [RevisionId("m.0")]
         with pytest.raises(TooManyFiles):
             await store.read_much(files.files(VAULT, file_ids, revision_ids, 306))
+        with pytest.raises(TooManyFiles):
+            await store.read_much(files.files(VAULT, file_ids[:1] * 2, [], 203))
+
+    async def test_documents_count_like_texts_and_with_the_size_of_a_text_they_lack(
+        self, store: Counting
+    ) -> None:
+        tree = Tree()
+        made = planned(tree, START, "m", *creates(1))
+        await store.write(commit_changesets(VAULT, START, [made], 7))
+        head = made.changes[0].head
+        document = TextDocument(initial(head.content_id, "text 0"), head.content_id)
+        kept = ChangedDocument(head.file_id, document, None, ())
+        await store.write(store_documents(VAULT, made.cursor, [kept]))
+
+        async def check_size(size: int) -> None:
+            asked = files.text_size(VAULT, [head.file_id], documents=True)
+            assert await store.read(asked) == size
+            read = partial(files.whole_files, VAULT, [head.file_id], [])
+            assert len((await store.read_much(read(size, None)))[0]) == 1
+            with pytest.raises(TooManyFiles):
+                await store.read_much(read(size - 1, None))
+
+        await check_size(len("text 0") + len(document.document.state))
+        following = planned(tree, made.cursor, "n", rewritten(head))
+        await store.write(commit_changesets(VAULT, made.cursor, [following], 7))
+        await check_size(2 * len("rewritten"))
+
+    async def test_revision_is_visible_where_it_was_and_its_file_is(self, store: Counting) -> None:
+        tree, file_id = Tree(), FileId("f")
+        plans = one_each(tree, [CreateFile(file_id, "tea/0.md", note_text("text 0"))])
+
+        def change(operation: ChangeOperation) -> None:
+            plans.append(planned(tree, plans[-1].cursor, f"m{len(plans)}", operation))
+
+        change(update(tree.heads[file_id], "0.md"))
+        change(rewritten(tree.heads[file_id]))
+        await store.write(commit_changesets(VAULT, START, plans, 7))
+        names = [plan.changes[0].head.revision_id for plan in plans]
+
+        async def visible(folder: str) -> list[str]:
+            read = files.files(VAULT, [], names, ROOMY, Confinement(folder))
+            return [each.revision.revision_id for each in (await store.read_much(read))[1]]
+
+        assert await visible("tea") == []
+        change(update(tree.heads[file_id], "tea/1.md"))
+        await store.write(commit_changesets(VAULT, plans[2].cursor, plans[3:], 7))
+        assert await visible("tea") == names[:1]
+        # A move brings no content.
+        brought = files.earlier_contents(VAULT, file_id, Position(4), 9)
+        assert [each.text for each in await store.read_much(brought)] == ["rewritten", "text 0"]
+
+    async def test_first_changeset_of_a_page_has_texts_up_to_the_limit(
+        self, store: Counting
+    ) -> None:
+        made = planned(Tree(), START, "m", *creates(3))
+        await store.write(commit_changesets(VAULT, START, [made], 7))
+        for limit, texts in ((18, True), (17, False)):
+            page = await store.read_much(
+                feed.feed(VAULT, Since(START.position), 9, limit, texts=True)
+            )
+            assert page is not None
+            assert (len(page.entries), page.texts) == (3, texts)
 
     async def test_paths_are_listed_in_code_point_order_and_by_prefix(
         self, store: Counting
