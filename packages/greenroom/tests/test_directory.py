@@ -12,6 +12,7 @@ from greenroom import (
     Backoff,
     Directory,
     DirectorySpec,
+    InvalidActor,
     QuarantineRule,
     Reply,
     Runtime,
@@ -39,6 +40,69 @@ async def test_a_thousand_concurrent_first_asks_activate_once() -> None:
                 nursery.start_soon(ask)
         assert sorted(totals) == list(range(1, 1001))
     assert tree.made == {"a": 1}
+
+
+async def test_waiting_messages_wait_longer_after_each_crash_of_their_key() -> None:
+    root = Supervisor("root", runtime=Runtime(observer=Recorder()))
+    keys = root.add(
+        DirectorySpec[str, CounterMessage](
+            "keys",
+            lambda key: Counter(),
+            backoff=Backoff(first=1, factor=10, jitter=0),
+            quarantine=QuarantineRule(crashes=3),
+        )
+    )
+
+    async def crash() -> None:
+        with pytest.raises(ActorCrashed):
+            await keys.ask("a", Crash(after=1))
+
+    async with root.running(), trio.open_nursery() as nursery:
+        for wait in (1, 10):
+            began = trio.current_time()
+            nursery.start_soon(crash)
+            await wait_all_tasks_blocked()
+            assert await keys.ask("a", Add(1)) == 1
+            assert trio.current_time() - began == pytest.approx(1 + wait)
+
+
+async def test_key_that_waits_for_its_turn_keeps_the_other_messages_when_one_is_withdrawn() -> None:
+    tree = Tree(max_awake=1)
+    totals: list[int] = []
+
+    async def add() -> None:
+        totals.append(await tree.keys.ask("b", Add(1)))
+
+    async with tree.root.running(), trio.open_nursery() as nursery:
+        nursery.start_soon(tree.keys.ask, "a", Nap(2))
+        await wait_all_tasks_blocked()
+        nursery.start_soon(add)
+        await wait_all_tasks_blocked()
+        with trio.move_on_after(1):
+            await tree.keys.ask("b", Add(5))
+    assert totals == [1]
+
+
+async def test_senders_to_a_key_whose_factory_makes_no_actor_are_all_refused() -> None:
+    root = Supervisor("root", runtime=Runtime(observer=Recorder()))
+    keys = root.add(
+        DirectorySpec[str, CounterMessage](
+            "keys",
+            lambda key: None,  # type: ignore[arg-type,return-value]  # the error
+            mailbox_capacity=1,
+        )
+    )
+    refused: list[str] = []
+
+    async def ask() -> None:
+        with pytest.raises(InvalidActor):
+            await keys.ask("a", Add(1))
+        refused.append("a")
+
+    async with root.running(), trio.open_nursery() as nursery:
+        for _ in range(3):
+            nursery.start_soon(ask)
+    assert len(refused) == 3
 
 
 async def test_an_idle_actor_is_put_to_sleep_and_forgotten() -> None:

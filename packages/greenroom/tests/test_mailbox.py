@@ -81,12 +81,13 @@ async def test_withdrawing_a_message_lets_the_next_sender_in() -> None:
     assert not first.take()
 
 
-async def test_a_sender_that_gives_up_leaves_no_trace() -> None:
+@pytest.mark.parametrize("timeout", [1, 0])
+async def test_a_sender_that_gives_up_leaves_no_trace(timeout: float) -> None:
     mailbox = Mailbox("box", 1)
     mailbox.put_nowait(told(1))
     late = told(2)
     with pytest.raises(MailboxFull):
-        await mailbox.put(late, 1)
+        await mailbox.put(late, timeout)
     assert late.state is EnvelopeState.ABANDONED
     assert mailbox.statistics().senders_waiting == 0
     assert contents(await mailbox.receive(10)) == [1]

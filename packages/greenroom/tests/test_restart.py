@@ -31,6 +31,16 @@ def test_a_window_counts_the_restarts_of_the_last_period(
         assert window.exceeded_by(times[-1]) == (len(recent) > allowed)
 
 
+def test_a_restart_that_is_a_period_old_is_not_counted() -> None:
+    window = RestartWindow(Intensity(restarts=1, period=5))
+    assert [window.exceeded_by(time) for time in (0.0, 5.0, 9.0, 14.0)] == [
+        False,
+        False,
+        True,
+        False,
+    ]
+
+
 @given(count=st.integers(1, 8), data=st.data())
 def test_a_restart_includes_what_the_strategy_selects_in_start_order(
     count: int, data: st.DataObject
@@ -89,6 +99,15 @@ def test_a_key_is_quarantined_exactly_when_its_crashes_are_too_dense(
         assert record.quarantined(now)
         assert record.quarantined(now + quarantine) is False
         expected = min(expected * 2, rule.maximum)
+
+
+def test_a_record_is_kept_for_the_longest_quarantine_after_the_last_one() -> None:
+    rule = QuarantineRule(crashes=2, period=60, first=5, maximum=300)
+    record = CrashRecord()
+    record.crashed(0.0, rule)
+    assert record.expires(rule) == 60
+    record.crashed(10.0, rule)
+    assert record.expires(rule) == 15 + 300
 
 
 def test_a_recovered_key_starts_afresh() -> None:

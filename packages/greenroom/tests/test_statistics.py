@@ -26,6 +26,21 @@ def test_a_quantile_is_at_most_twice_too_high(durations: list[float], fraction: 
     assert snapshot.longest == max(durations)
 
 
+def test_the_median_of_two_durations_is_the_first() -> None:
+    histogram = Histogram()
+    histogram.record(1e-3)
+    histogram.record(1.0)
+    assert 1e-3 <= histogram.snapshot().quantile(0.5) <= 2e-3
+
+
+def test_a_duration_may_be_counted_several_times() -> None:
+    histogram = Histogram()
+    histogram.record(0.5, 3)
+    histogram.record(-1.0, 2)
+    snapshot = histogram.snapshot()
+    assert (snapshot.count, snapshot.total, snapshot.longest) == (5, 1.5, 0.5)
+
+
 def test_a_quantile_outside_of_its_range_is_refused() -> None:
     with pytest.raises(ValueError, match=r"0\.\.1"):
         Histogram().snapshot().quantile(1.5)

@@ -19,7 +19,18 @@ from greenroom import (
 )
 from trio.testing import wait_all_tasks_blocked
 
-from .actors import Add, Counter, CounterMessage, Crash, Declined, Nap, Recorder, Refuse
+from .actors import (
+    Add,
+    Counter,
+    CounterMessage,
+    Crash,
+    Declined,
+    Ledger,
+    Nap,
+    Put,
+    Recorder,
+    Refuse,
+)
 
 pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 
@@ -150,3 +161,31 @@ async def test_messages_received_but_not_yet_handled_count_as_waiting() -> None:
         assert mailbox is not None
         assert mailbox.depth == 49
         assert mailbox.oldest_age == pytest.approx(1)
+
+
+async def test_age_is_that_of_the_message_that_was_received_first() -> None:
+    root = Supervisor("root")
+    ref = root.add(ActorSpec("a", Counter))
+    async with root.running(), trio.open_nursery() as nursery:
+        for _ in range(5):
+            nursery.start_soon(ref.ask, Nap(4))
+            await trio.sleep(1)
+        # The first is done, and the second is being handled since the fourth second.
+        mailbox = root.tree().children[0].mailbox
+        assert mailbox is not None
+        assert mailbox.depth == 3
+        assert mailbox.oldest_age == pytest.approx(3)
+
+
+async def test_messages_of_a_batch_share_the_time_that_it_takes() -> None:
+    ledger = Ledger()
+    root = Supervisor("root")
+    ref = root.add(ActorSpec("a", lambda: ledger))
+    async with root.running():
+        async with trio.open_nursery() as nursery:
+            for _ in range(4):
+                nursery.start_soon(ref.ask, Put("line"))
+        handling = root.tree().children[0].handling
+        assert handling is not None
+        assert handling.count == 4
+        assert handling.total == pytest.approx(len(ledger.batches))

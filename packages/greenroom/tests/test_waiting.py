@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from greenroom import (
     ActorSpec,
     AskCycle,
     DirectorySpec,
+    Envelope,
     MailboxFull,
     Message,
     NotExecuted,
@@ -204,6 +206,29 @@ async def test_a_reply_before_the_ask_back_prevents_a_cycle() -> None:
         for _ in range(5):
             assert await a.ask(Via((b,))) == "ab"
             assert await b.ask(Via((a,))) == "ba"
+
+
+class EarlyReply(Actor[Via]):
+    """Replies before it asks the actors on the path."""
+
+    def __init__(self, replies: list[str]) -> None:
+        self.replies = replies
+
+    async def handle_batch(self, batch: Sequence[Envelope[Via]]) -> None:
+        for envelope in batch:
+            envelope.reply(envelope.message.reply("b"))
+            for target in envelope.message.path:
+                self.replies.append(await target.ask(Via()))
+
+
+async def test_an_asker_that_has_its_reply_and_has_not_run_yet_may_be_asked() -> None:
+    root, [a] = tree("a")
+    replies: list[str] = []
+    b = root.add(ActorSpec("b", lambda: EarlyReply(replies)))
+    async with root.running():
+        assert await a.ask(Via((b, a))) == "ab"
+        await wait_all_tasks_blocked()
+    assert replies == ["a"]
 
 
 async def test_a_key_that_an_active_one_waits_for_is_activated_over_the_limit() -> None:
