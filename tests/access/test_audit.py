@@ -213,6 +213,17 @@ async def test_a_flood_of_refusals_is_a_limited_number_of_entries(
     assert {each.client for each in entries[20:]} == {None}
 
 
+async def test_refusals_that_are_counted_already_are_so_beyond_the_maximum(
+    identity: IdentityFixture,
+) -> None:
+    refused = RefusedAttempts(identity.audit, maximum=1)
+    for client in (CLIENT, CLIENT, "192.0.2.77", CLIENT):
+        refused.note("key_refused", None, remote_address=client)
+    await refused.flush()
+    counts = [(each.client, each.detail["count"]) for each in await stored(identity)]
+    assert counts == [(CLIENT, 3), (None, 1)]
+
+
 async def test_the_first_refusal_is_recorded_immediately_and_others_after_an_interval(
     identity: IdentityFixture, autojump_clock: MockClock
 ) -> None:

@@ -50,6 +50,18 @@ async def remove(store: FaultyStore, workspace_id: WorkspaceId) -> None:
     await store.write(script)
 
 
+async def add_bob(store: FaultyStore) -> None:
+    async def script(transaction: Transaction) -> int:
+        return await transaction.execute(
+            "INSERT INTO members (workspace_id, account_id, role, joined_at)"
+            " VALUES ($1::uuid, $2::uuid, 'reader', 0)",
+            VAULT,
+            BOB,
+        )
+
+    await store.write(script)
+
+
 async def test_member_is_looked_up_once_per_interval(
     store: FaultyStore, autojump_clock: MockClock
 ) -> None:
@@ -88,16 +100,7 @@ async def test_lookup_begun_before_the_invalidation_is_not_cached(store: FaultyS
 async def test_stranger_is_looked_up_each_time_and_admitted_immediately(store: FaultyStore) -> None:
     access = Access(store, fresh=5)
     assert await access.role(VAULT, BOB) is None
-
-    async def script(transaction: Transaction) -> int:
-        return await transaction.execute(
-            "INSERT INTO members (workspace_id, account_id, role, joined_at)"
-            " VALUES ($1::uuid, $2::uuid, 'reader', 0)",
-            VAULT,
-            BOB,
-        )
-
-    await store.write(script)
+    await add_bob(store)
     assert await access.role(VAULT, BOB) == "reader"
 
 
@@ -112,4 +115,15 @@ async def test_number_of_cached_workspaces_is_bounded(store: FaultyStore) -> Non
     access = Access(store, fresh=5, maximum=1)
     for each in (VAULT, OTHER, OTHER, VAULT):
         assert await access.role(each, ANN) == "owner"
+    assert store.reads == 3
+
+
+async def test_another_member_of_a_cached_workspace_takes_the_place_of_none(
+    store: FaultyStore,
+) -> None:
+    await add_bob(store)
+    access = Access(store, fresh=5, maximum=2)
+    members = [(VAULT, ANN), (OTHER, ANN), (VAULT, BOB)]
+    for workspace_id, account_id in members * 2:
+        assert await access.role(workspace_id, account_id)
     assert store.reads == 3
