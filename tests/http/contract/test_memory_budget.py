@@ -72,6 +72,18 @@ class Holding(RuleBasedStateMachine):
 TestHolding = Holding.TestCase
 
 
+def test_all_of_the_limits_may_be_reserved_and_no_byte_more() -> None:
+    budget = MemoryBudget(TOTAL, PER_CLIENT)
+    for client in ("192.0.2.1", "192.0.2.2"):
+        budget.hold(client, 20)
+        budget.hold(client, 20)
+        with pytest.raises(ServerBusy):
+            budget.hold(client, 1)
+    with pytest.raises(ServerBusy):
+        budget.hold("192.0.2.3", 11)
+    budget.hold("192.0.2.3", 10)
+
+
 @given(size=st.integers(1, 10**12))
 def test_only_hold_is_admitted_whatever_its_size(size: int) -> None:
     budget = MemoryBudget(TOTAL, PER_CLIENT)
@@ -331,8 +343,10 @@ async def test_moving_hold_is_evicted_for_a_holder_that_has_less_and_not_for_one
     for client in ("a", "b"):
         there.hold(client, client, 40, trio.current_time())
     there.hold("c", "c", 15, trio.current_time())
-    with pytest.raises(ServerBusy):
-        there.budget.hold("c", 26)
+    # It would have as much as the others, and then more than one may have.
+    for size in (25, 26):
+        with pytest.raises(ServerBusy):
+            there.budget.hold("c", size)
     assert there.evicted == []
     with there.budget.hold("d", 10):
         assert there.evicted == ["a"]

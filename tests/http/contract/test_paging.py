@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from octavo_rules.problems import InvalidRequest
 
-from octavo.http.contract.paging import cursor, read_cursor
+from octavo.http.contract.paging import PageQuery, cursor, page_by_id, read_cursor
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))))
@@ -42,3 +42,31 @@ def test_malformed_cursor_is_refused(after: str) -> None:
 def test_cursor_whose_identifier_is_not_a_uuid_is_refused(name: str) -> None:
     with pytest.raises(InvalidRequest):
         read_cursor(cursor(name), 1, identifier=0)
+
+
+@pytest.mark.parametrize(("digits", "accepted"), [("9" * 15, True), ("9" * 16, False)])
+def test_number_of_a_cursor_is_one_that_every_client_can_write(digits: str, accepted: bool) -> None:
+    if accepted:
+        assert read_cursor(cursor(digits), 1, numbers=[0]) == (digits,)
+    else:
+        with pytest.raises(InvalidRequest):
+            read_cursor(cursor(digits), 1, numbers=[0])
+
+
+@pytest.mark.parametrize("count", [0, 2, 3, 4, 7])
+async def test_pages_have_every_item_once(count: int) -> None:
+    ids = [f"01900000-0000-7000-8000-{number:012}" for number in range(count)]
+
+    async def read(after: str | None, limit: int) -> list[str]:
+        return [each for each in ids if after is None or each > after][:limit]
+
+    found: list[str] = []
+    following: str | None = None
+    while following is not None or not found:
+        page, following = await page_by_id(PageQuery(limit=3, after=following), read, str)
+        found += page
+        assert len(page) <= 3
+        assert (following is None) == (len(found) == count)
+        if not page:
+            break
+    assert found == ids

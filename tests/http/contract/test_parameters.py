@@ -103,6 +103,10 @@ def test_read_query_leaves_out_what_is_not_asked_for(query: bytes) -> None:
     assert errors == []
 
 
+def test_read_query_knows_what_is_asked_for_however_it_is_encoded() -> None:
+    assert read_query(b"%6e=1&n%6e=2&m=%", [], frozenset({"n", "nn"})) == {"n": "1", "nn": "2"}
+
+
 @pytest.mark.parametrize("given", [str(KNOWN), str(KNOWN).upper()])
 async def test_identifier_in_either_case_is_accepted(given: str) -> None:
     response = await ask(shelf_application(), "GET", f"/api/shelves/{given}", headers=[READER])

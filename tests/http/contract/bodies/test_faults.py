@@ -54,6 +54,9 @@ def test_pointer_is_encoded_as_rfc_6901_says(steps: tuple[Step, ...], expected: 
 
 
 def test_overlong_pointer_ends_at_the_parent() -> None:
+    longest = "x" * (LONGEST - len("/a/"))
+    assert pointer(("a", longest)) == f"/a/{longest}"
+    assert pointer(("a", f"{longest}x")) == "/a"
     assert pointer(("a", "x" * LONGEST)) == "/a"
     assert pointer(("a", "x" * LONGEST, "b")) == "/a"
 
