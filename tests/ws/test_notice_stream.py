@@ -23,6 +23,7 @@ from octavo.ws.notice_stream import (
     MAX_SUBSCRIPTIONS,
     SUBPROTOCOL,
     NoticeStream,
+    ReadAccess,
     changed_frame,
 )
 from packages.antechamber.tests.conftest import Authority
@@ -520,12 +521,18 @@ class _Waiting:
     def __init__(self, workspace_id: WorkspaceId) -> None:
         asked = {"type": "subscribe", "workspaceId": workspace_id}
         self._asked = [json.dumps(asked)]
+        self._woken = trio.Event()
         self.received: list[dict[str, object]] = []
 
-    async def receive_or_wake(self, patience: float) -> str:
-        if not self._asked:
-            await trio.sleep_forever()
-        return self._asked.pop()
+    def wake(self) -> None:
+        self._woken.set()
+
+    async def receive_or_wake(self, patience: float) -> str | None:
+        if self._asked:
+            return self._asked.pop()
+        await self._woken.wait()
+        self._woken = trio.Event()
+        return None
 
     async def send_frame(self, sent: Frame) -> None:
         self.received.append(json.loads(sent[sent.index(b"{") :]))
@@ -533,6 +540,22 @@ class _Waiting:
     def offer_frame(self, sent: Frame) -> bool:
         self.received.append(json.loads(sent[sent.index(b"{") :]))
         return True
+
+
+def _stream_of(
+    connection: _Waiting, hub: NoticeHub[Frame], workspace_access: ReadAccess
+) -> NoticeStream:
+    async def still_valid() -> bool:
+        return True
+
+    return NoticeStream(
+        cast(ServerWebSocket, connection),
+        hub,
+        account_id=AccountId("ann"),
+        workspace_access=workspace_access,
+        still_valid=still_valid,
+        checks=SharedTimer(math.inf, NoticeStream.recheck_access),
+    )
 
 
 @pytest.mark.parametrize(
@@ -566,18 +589,8 @@ async def test_workspace_that_changes_while_it_is_looked_up_is_told_by_the_resul
         await looked.wait()
         return {} if found is None else {workspace_id: found}
 
-    async def still_valid() -> bool:
-        return True
-
     connection, hub = _Waiting(workspace_id), NoticeHub(changed_frame, read_nothing)
-    stream = NoticeStream(
-        cast(ServerWebSocket, connection),
-        hub,
-        account_id=AccountId("ann"),
-        workspace_access=look_up,
-        still_valid=still_valid,
-        checks=SharedTimer(math.inf, NoticeStream.recheck_access),
-    )
+    stream = _stream_of(connection, hub, look_up)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(hub.run)
         nursery.start_soon(stream.run)
@@ -591,3 +604,43 @@ async def test_workspace_that_changes_while_it_is_looked_up_is_told_by_the_resul
         await wait_all_tasks_blocked()
         nursery.cancel_scope.cancel()
     assert connection.received[1:] == [received]
+
+
+async def test_earlier_position_is_told_if_it_is_certain() -> None:
+    workspace_id = _workspace(1)
+
+    async def look_up(_: object) -> dict[WorkspaceId, WorkspaceAccess]:
+        return {workspace_id: WorkspaceAccess(at(5), member=True)}
+
+    connection, hub = _Waiting(workspace_id), NoticeHub(changed_frame, read_nothing)
+    stream = _stream_of(connection, hub, look_up)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(stream.run)
+        await wait_all_tasks_blocked()
+        for cursor, certain in ((at(3), False), (at(4, "other"), True), (at(5), False)):
+            stream.changed(
+                workspace_id, cursor, changed_frame(workspace_id, cursor), certain=certain
+            )
+        nursery.cancel_scope.cancel()
+    assert [each["position"] for each in connection.received[1:]] == [5, 4, 5]
+
+
+async def test_workspace_that_a_check_does_not_find_is_told_once_and_forgotten() -> None:
+    workspace_id = _workspace(1)
+    found = {workspace_id: WorkspaceAccess(at(5), member=True)}
+
+    async def look_up(_: object) -> dict[WorkspaceId, WorkspaceAccess]:
+        return found.copy()
+
+    connection, hub = _Waiting(workspace_id), NoticeHub(changed_frame, read_nothing)
+    stream = _stream_of(connection, hub, look_up)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(stream.run)
+        await wait_all_tasks_blocked()
+        found.clear()
+        for _ in range(2):
+            stream.recheck_access()
+            await wait_all_tasks_blocked()
+        assert connection.received[2:] == [gone(workspace_id, "deleted")]
+        assert hub.listened_to() == []
+        nursery.cancel_scope.cancel()
