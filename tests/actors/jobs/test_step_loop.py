@@ -7,8 +7,17 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from octavo.actors.jobs.housekeeping import FIRST_PAUSE, PAUSE, POLL_SECONDS, StepLoop
-from octavo.store import StoreUnavailable
+from octavo.actors.jobs.housekeeping import (
+    DAY,
+    FIRST_PAUSE,
+    PAUSE,
+    POLL_SECONDS,
+    StepLoop,
+    first_done,
+    removal,
+)
+from octavo.store import Script, StoreUnavailable, Transaction
+from tests.fakes.stores import open_inline
 
 
 class Away(Exception):
@@ -88,3 +97,36 @@ async def test_call_during_a_step_causes_another_one(
     loop.wake()
     await trio.sleep(10)
     assert calls == 2
+
+
+async def test_first_failure_is_raised_after_the_other_steps() -> None:
+    run: list[str] = []
+
+    async def fail(step: str) -> bool:
+        run.append(step)
+        if step != "succeeds":
+            raise StoreUnavailable(step)
+        return False
+
+    steps = ["fails first", "succeeds", "fails later"]
+    with pytest.raises(StoreUnavailable, match="fails first"):
+        await first_done(steps, fail)
+    assert run == steps
+
+
+async def test_removal_goes_on_with_what_is_a_part_of_a_day_old(
+    autojump_clock: MockClock,
+) -> None:
+    asked: list[int] = []
+
+    def script(before: int) -> Script[bool]:
+        async def remove(_: Transaction) -> bool:
+            return len(asked) < 3
+
+        asked.append(before)
+        return remove
+
+    store = open_inline()
+    await removal(script, days=1.5)(store, 10 * DAY)
+    store.close()
+    assert asked == [10 * DAY - 36 * 3_600_000] * 3

@@ -27,7 +27,11 @@ def test_full_queue_of_passwords_is_not_blamed_on_the_person() -> None:
     ("seconds", "expected"),
     [
         (1, "in a few seconds"),
+        (10, "in a few seconds"),
+        (11, "in 20 seconds"),
         (29, "in 30 seconds"),
+        (50, "in 50 seconds"),
+        (51, "in a minute"),
         (60, "in a minute"),
         (61, "in 2 minutes"),
     ],

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 import pytest
 import trio
 from antechamber.asgi import Event, Scope
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from octavo_rules.problems import (
     BodyTooLarge,
@@ -136,6 +136,8 @@ async def test_large_form_without_memory_is_refused() -> None:
 
 
 @given(st.lists(st.tuples(NAMES, VALUES), max_size=20), st.booleans(), st.integers(1, 50))
+@example([("a", "first"), ("b", "x"), ("a", "second")], False, 50)
+@example([("a", "first"), ("b", "x"), ("a", "second")], True, 50)
 def test_form_has_the_first_field_of_each_name(
     fields: list[tuple[str, str]], is_multipart: bool, size: int
 ) -> None:

@@ -77,6 +77,8 @@ def test_day_and_month_are_those_in_utc(locale: Locale, day: str, month: str) ->
         (999, "999 bytes", "999 bytes"),
         (1000, "1 KB", "1 KB"),
         (1234, "1.2 KB", "1,2 KB"),
+        (12_345, "12.3 KB", "12,3 KB"),
+        (123_456, "123 KB", "123 KB"),
         (999_949, "1,000 KB", "1.000 KB"),
         (999_950, "1 MB", "1 MB"),
         (123_456_789, "123 MB", "123 MB"),
