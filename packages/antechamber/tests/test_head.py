@@ -7,7 +7,7 @@ from random import Random
 
 import httptools
 import pytest
-from antechamber.head import parse_head
+from antechamber.head import END, parse_head, skip_empty_lines, split_head
 from antechamber.rejection import RequestRejected
 from hypothesis import given
 from hypothesis import strategies as st
@@ -109,3 +109,43 @@ def test_parser_keeps_nothing_of_another_head() -> None:
         taken(before)
         head = parse_head(last, QUICK)
         assert (head.length, head.keep_alive, head.websocket) == (0, True, False)
+
+
+def test_head_is_split_from_what_follows_up_to_its_limit() -> None:
+    start = b"GET / HTTP/1.1\r\nhost: "
+    for size, accepted in ((QUICK.head_size, True), (QUICK.head_size + 1, False)):
+        raw = start + b"a" * (size - len(start) - len(END)) + END
+        if accepted:
+            assert split_head(raw + b"rest", raw.find(END), QUICK) == (raw, b"rest")
+        else:
+            with pytest.raises(RequestRejected):
+                split_head(raw + b"rest", raw.find(END), QUICK)
+
+
+def test_eight_empty_lines_may_precede_a_request() -> None:
+    assert skip_empty_lines(b"\r\n" * 8 + b"GET") == b"GET"
+    with pytest.raises(RequestRejected):
+        skip_empty_lines(b"\r\n" * 9 + b"GET")
+
+
+def test_authority_of_the_target_replaces_the_host() -> None:
+    head = parse_head(b"GET http://b/ HTTP/1.1\r\nx: y\r\nhost: a\r\n\r\n", QUICK)
+    assert head.headers == [(b"host", b"b"), (b"x", b"y")]
+
+
+@pytest.mark.parametrize(
+    ("version", "length", "expects"),
+    [(b"1.1", b"1", True), (b"1.1", b"0", False), (b"1.0", b"1", False)],
+)
+def test_client_waits_for_a_100_before_a_body_only(
+    version: bytes, length: bytes, expects: bool
+) -> None:
+    fields = b"host: a\r\nexpect: 100-continue\r\ncontent-length: " + length
+    head = parse_head(b"POST / HTTP/" + version + b"\r\n" + fields + b"\r\n\r\n", QUICK)
+    assert head.expects is expects
+
+
+def test_websocket_may_be_one_of_several_upgrades() -> None:
+    fields = b"host: a\r\nconnection: keep-alive\r\nconnection: upgrade\r\n"
+    upgrades = b"upgrade: h2c\r\nupgrade: websocket\r\n"
+    assert parse_head(b"GET / HTTP/1.1\r\n" + fields + upgrades + b"\r\n", QUICK).websocket
