@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import trio
 import trio.testing
-from antechamber.network_turns import ROUND_SECONDS, NetworkTurns
+from antechamber.network_turns import CONTENDED_SECONDS, ROUND_SECONDS, NetworkTurns
 
 from .http_server import Rounds
 
@@ -129,6 +129,20 @@ async def test_long_rounds_lower_the_limit_while_there_are_others_and_short_ones
     rounds_of(turns, "ab", 2 * ROUND_SECONDS, 9)
     assert turns.limit == 1
     rounds_of(turns, "ab", 0, 2 * MOST)
+    assert turns.limit == MOST
+
+
+async def test_limit_is_the_most_again_when_there_have_been_no_others_for_a_while(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    turns = NetworkTurns(MOST)
+    rounds_of(turns, "ab", 0)
+    rounds_of(turns, "ab", 2 * ROUND_SECONDS)
+    await trio.sleep(CONTENDED_SECONDS)
+    rounds_of(turns, "a", 0)
+    assert turns.limit == MOST // 2 + 1
+    await trio.sleep(CONTENDED_SECONDS / 10)
+    rounds_of(turns, "a", 0)
     assert turns.limit == MOST
 
 

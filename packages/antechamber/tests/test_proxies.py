@@ -3,7 +3,14 @@
 from ipaddress import ip_address, ip_network
 
 import pytest
-from antechamber.proxies import ForwardedHeader, Network, client_of, is_within, parse_networks
+from antechamber.proxies import (
+    MOST_BYTES,
+    ForwardedHeader,
+    Network,
+    client_of,
+    is_within,
+    parse_networks,
+)
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -263,6 +270,14 @@ def test_long_list_ahead_of_the_chain_changes_nothing_and_is_not_read(attack: st
     hops = x_forwarded(f"192.0.2.9,{'10.0.0.1,' * 1_600}")
     read.append(client(hops, "x-forwarded")[0])
     assert read == ["10.0.0.1"]
+
+
+def test_entry_of_which_only_the_end_is_read_is_not_the_client() -> None:
+    end = "8.51.100.1"
+    proxies = f", {PROXY}" * ((MOST_BYTES - len(end)) // len(f", {PROXY}"))
+    proxies += " " * (MOST_BYTES - len(end) - len(proxies))
+    assert client(x_forwarded(f"19{end}{proxies}"), "x-forwarded") == (PROXY, "http")
+    assert client(x_forwarded(f"{end}{proxies}"), "x-forwarded") == (end, "http")
 
 
 def _plain(address: str) -> str:
