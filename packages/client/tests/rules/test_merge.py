@@ -235,3 +235,11 @@ def test_changes_of_different_lines_are_merged_without_a_conflict(
         mine += (changed if is_mine else line) + kept
         theirs += (line if is_mine else changed) + kept
     assert merge(base, mine, theirs) == (both, [])
+
+
+def test_change_within_what_the_other_side_replaced_is_one_conflict() -> None:
+    base, mine, theirs = "one two three four\n", "entirely else\n", "one two 3 four\n"
+    assert merge(base, mine, theirs) == (
+        f"{theirs}{mine}",
+        [MergeConflict(mine, theirs, base, 0, 0)],
+    )
