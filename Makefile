@@ -88,7 +88,7 @@ lint: dev ## check style, format, types, and who imports whom
 
 # npm installs while pip does, and mypy runs beside the first tests.
 check: ## lint and test: what must pass before a change lands
-	@$(MAKE) --no-print-directory --jobs=2 dev yjs better-auth axe html-validate mcp-conformance oldest-sqlite
+	@$(MAKE) --no-print-directory --jobs=2 dev yjs better-auth axe html-validate mcp-conformance oauth-clients oldest-sqlite
 	@$(MAKE) --no-print-directory --jobs=2 lint test
 
 demo: dev ## let two devices edit a vault of real Markdown at once

@@ -4,8 +4,8 @@ import gc
 import os
 import shutil
 from collections.abc import Iterator
-from itertools import islice
-from pathlib import Path
+from itertools import groupby, islice
+from operator import attrgetter
 
 import hypothesis
 import pytest
@@ -35,8 +35,6 @@ __all__ = [
     "reader",
     "users",
 ]
-
-TESTS = Path(__file__).parent
 
 readable_ids.install()
 compiled_once.install()
@@ -70,16 +68,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     begins with simulations, which compute, the others with tests of servers, which often wait.
     """
     processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    simulations = [item for item in items if "simulation" in item.path.parts]
-    of_servers = [item for item in items if item.path.is_relative_to(TESTS / "e2e")]
+    simulations = [item for item in items if "simulation" in item.nodeid.split("::")[0].split("/")]
+    of_servers = [item for item in items if item.nodeid.startswith("tests/e2e/")]
     long = {*simulations, *of_servers}
     others = iter([item for item in items if item not in long])
-    files = list(dict.fromkeys(item.path for item in of_servers))
-    files_each = -(-len(files) // max(1, processes - 1))
-    beginnings = [simulations]
-    for first in range(0, len(files), files_each or 1):
-        some = files[first : first + files_each]
-        beginnings.append([item for item in of_servers if item.path in some])
+    beginnings = [simulations, []]
+    # A process runs all tests of a file: they share servers.
+    for _, of_file in groupby(of_servers, key=attrgetter("path")):
+        if len(beginnings[-1]) >= len(of_servers) / max(1, processes - 1):
+            beginnings.append([])
+        beginnings[-1] += of_file
     length = len(items) // processes
     items[:] = [
         item

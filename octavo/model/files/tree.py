@@ -136,8 +136,8 @@ class Tree:
             folder = _folder(key)
             if folder in free:
                 continue
-            for folder in folders_of(key):
-                if folder in taken or (folder in self._by_path and folder not in left):
+            for above in folders_of(key):
+                if above in taken or (above in self._by_path and above not in left):
                     raise _of_file(
                         head,
                         InvalidGraph(f"A folder above {head.path} is a file: choose another."),
