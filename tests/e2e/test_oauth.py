@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import unescape
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -128,6 +128,26 @@ def test_program_gets_tokens_for_what_a_person_allowed(flow: Flow) -> None:
 def test_person_may_allow_less_than_the_program_asks_for(flow: Flow) -> None:
     tokens = flow.exchange(flow.allow()["code"][0]).json()
     assert tokens["scope"] == "notes:read"
+
+
+def test_program_that_removes_itself_is_refused_at_once(flow: Flow) -> None:
+    callback = "http://127.0.0.1/callback"
+    document = {"redirect_uris": [callback], "token_endpoint_auth_method": "none"}
+    made = flow.http.post("/oauth/register", json=document).json()
+    other = replace(flow, client_id=made["client_id"])
+    token = other.exchange(other.allow()["code"][0]).json()["access_token"]
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    headers = {"accept": "application/json, text/event-stream"}
+
+    def call() -> int:
+        by = {**headers, "authorization": f"Bearer {token}"}
+        return flow.http.post("/mcp", json=message, headers=by).status_code
+
+    assert call() == 200
+    managed = {"authorization": f"Bearer {made['registration_access_token']}"}
+    place = urlsplit(made["registration_client_uri"]).path
+    assert flow.http.delete(place, headers=managed).status_code == 204
+    assert call() == 401
 
 
 def test_code_that_is_used_again_ends_the_grant(flow: Flow) -> None:

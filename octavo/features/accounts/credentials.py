@@ -77,14 +77,15 @@ class Activity:
         self._noted = trio.Event()
 
         async def record_all(transaction: Transaction) -> None:
-            for record, times in collected.items():
-                await record(times)(transaction)
+            # All processes use one order, so that they can't deadlock.
+            for record in sorted(collected, key=lambda record: record.__module__):
+                await record(collected[record])(transaction)
 
         try:
             if collected:
                 await self._store.write(record_all)
         except StoreError as error:
-            _log.warning("the last activity of sessions and keys was not recorded: %s", error)
+            _log.warning("the last uses of credentials were not recorded: %s", error)
 
 
 class CachedCaller:
@@ -168,7 +169,7 @@ class CredentialCache:
 CACHE_SECONDS = 5.0
 """Seconds for which a credential is cached in an installation of one process."""
 ACTIVITY_INTERVAL = 60.0
-"""The shortest time in seconds between two recorded activities of a session or a key."""
+"""The shortest time in seconds between two recorded uses of a credential."""
 
 
 class CredentialKind:

@@ -141,14 +141,14 @@ class MemoryBudget:
     """The memory budget; it keeps no state of clients without a reservation.
 
     A holder is an account, or the address of a client, which counts as its
-    `antechamber.network_prefix`. A holder without a reservation may exceed ``per_client``,
+    `antechamber.network_prefix`. A holder without a reservation may exceed ``per_holder``,
     and one that is alone may exceed ``total``: every valid request can be served, though not always
     at the same time as others. Beside others, a reservation leaves as many bytes free as it takes,
     up to an eighth of all, so that small ones find room beside large ones.
 
     Args:
         total: maximum bytes reserved.
-        per_client: maximum bytes reserved by one holder.
+        per_holder: maximum bytes reserved by one holder.
 
     Attributes:
         held: bytes reserved.
@@ -164,9 +164,9 @@ class MemoryBudget:
         "held",
     )
 
-    def __init__(self, total: int = TOTAL, per_client: int = PER_CLIENT) -> None:
+    def __init__(self, total: int = TOTAL, per_holder: int = PER_CLIENT) -> None:
         self._total = total
-        self._per_holder = per_client
+        self._per_holder = per_holder
         self._by_holder: dict[str, int] = {}
         self._waiting = FairQueue[_Waiter]()
         self._evictable: dict[str, dict[Hold, None]] = {}

@@ -8,7 +8,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from octavo.features.accounts.credentials import Activity
+from octavo.features.accounts.credentials import Activity, RecordUse
 from octavo.features.accounts.sql.api_keys import record_use
 from octavo.features.accounts.sql.sessions import record_activity
 from octavo.store.transaction import Script
@@ -47,6 +47,25 @@ async def test_activity_of_an_interval_is_one_write(
             await trio.sleep(0.1)
         nursery.cancel_scope.cancel(reason="the test is over")
     assert identity.store.writes - writes == 1
+
+
+async def test_activity_is_written_in_one_order(identity: IdentityFixture) -> None:
+    written: list[str] = []
+
+    def recorder(name: str) -> RecordUse:
+        def record(times: Mapping[str, int]) -> Script[None]:
+            written.append(name)
+            return record_activity({})
+
+        record.__module__ = name
+        return record
+
+    first, second = recorder("a"), recorder("b")
+    for records in ((first, second), (second, first)):
+        for record in records:
+            identity.activity.note(record, "x", LATER)
+        await identity.activity.flush()
+    assert written == ["a", "b"] * 2
 
 
 async def test_activity_written_late_moves_no_time_back(identity: IdentityFixture) -> None:

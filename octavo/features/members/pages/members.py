@@ -1,5 +1,6 @@
 """Workspaces and their members: create, rename, delete and leave one, invite and remove people."""
 
+import math
 from collections.abc import Iterable, Mapping
 
 from octavo_rules.problems import Forbidden, NotFound, Problem, TemporaryProblem
@@ -13,6 +14,9 @@ from octavo.http.pages.page_registry import PageRegistry, Visitor
 from octavo.http.pages.responses import HOME, FormErrors, form_errors_of, redirect, show
 from octavo.http.pages.workspace_paths import LIST, listed_workspace, path_of, workspace_of
 from octavo.model.workspace import LastOwner, Role, grants, may_change_role
+
+MOST_NAMED = 2_000
+"""Members whose names a page reads, at most: it would wait for more than for its notes."""
 
 
 def add_workspace_pages(site: PageRegistry) -> None:
@@ -254,7 +258,7 @@ async def _removal(
 
 
 async def _member(visitor: Visitor, workspace_id: str, account_id: str) -> MemberSchema:
-    for member in await _every(visitor, workspace_id):
+    for member in await _first(visitor, workspace_id):
         if member.account_id == account_id:
             return member
     raise NotFound
@@ -263,25 +267,27 @@ async def _member(visitor: Visitor, workspace_id: str, account_id: str) -> Membe
 async def _is_sole_owner(visitor: Visitor, workspace: Workspace) -> bool:
     if workspace.role != "owner":
         return False
-    members = await _every(visitor, workspace.id)
+    members = await _first(visitor, workspace.id)
     return all(
         member.role != "owner" or member.account_id == visitor.account.id for member in members
     )
 
 
 async def names_of(visitor: Visitor, workspace_id: str) -> Mapping[str, str]:
-    """Return the names of the members by their accounts."""
-    members = await _every(visitor, workspace_id)
+    """Return the names of the members by their accounts: of the first `MOST_NAMED`."""
+    members = await _first(visitor, workspace_id, MOST_NAMED)
     return {member.account_id: member.display_name for member in members}
 
 
-async def _every(visitor: Visitor, workspace_id: str) -> list[MemberSchema]:
+async def _first(
+    visitor: Visitor, workspace_id: str, count: float = math.inf
+) -> list[MemberSchema]:
     path, after = f"{LIST}/{workspace_id}/members", None
     members: list[MemberSchema] = []
     while True:
         page = await visitor.api.get(MemberList, path, limit="500", after=after)
         members += page.items
-        if page.next is None:
+        if page.next is None or len(members) >= count:
             return members
         after = page.next
 
