@@ -241,7 +241,8 @@ def test_served_document_is_the_declared_one(world: World) -> None:
 @pytest.mark.parametrize("world", ["sqlite"], indirect=True, scope="module")
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_operation(world: World, case: Case) -> None:
-    response = produced_in_new_workspace(world, case)
+    world = world_of(world, case)
+    response = produced(world, case)
     if EXEMPLARY.get(case.operation) is case:
         example = recorded(world, case.operation, response)
         assert example == checked_in().get(case.operation), "`make examples` renews the examples"
@@ -250,7 +251,7 @@ def test_operation(world: World, case: Case) -> None:
 @pytest.mark.parametrize("world", ["postgres"], indirect=True, scope="module")
 @pytest.mark.parametrize("case", SPECIFIC_ON_POSTGRES, ids=str)
 def test_operation_on_postgres(world: World, case: Case) -> None:
-    produced_in_new_workspace(world, case)
+    produced(world_of(world, case), case)
 
 
 @pytest.mark.parametrize("world", ["sqlite"], indirect=True, scope="module")
@@ -331,9 +332,9 @@ def test_modules_of_cases_are_in_the_table(module: object) -> None:
     assert any(case.way.__module__ == name for case in CASES)
 
 
-def produced_in_new_workspace(world: World, case: Case) -> httpx.Response:
-    """The same as `produced`; what succeeds does so in a workspace of its own."""
-    return produced(world.in_new_workspace() if case.outcome < "4" else world, case)
+def world_of(world: World, case: Case) -> World:
+    """What succeeds does so in a workspace of its own."""
+    return world.in_new_workspace() if case.outcome < "4" else world
 
 
 def produced(world: World, case: Case) -> httpx.Response:
