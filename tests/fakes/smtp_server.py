@@ -127,10 +127,10 @@ def mail_server(
 
 
 @contextmanager
-def scripted_server(*replies: bytes) -> Iterator[int]:
+def scripted_server(*replies: bytes, stalls: bool = False) -> Iterator[int]:
     """Run a server that sends ``replies`` to one client, one for each line, and then hangs up.
 
-    The first is the greeting. Gives the port.
+    The first is the greeting. With ``stalls``, it replies no more instead. Gives the port.
     """
 
     def serve() -> None:
@@ -140,6 +140,8 @@ def scripted_server(*replies: bytes) -> Iterator[int]:
                 connection.sendall(reply)
                 if not lines.readline():
                     return
+            if stalls:
+                lines.read()
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=serve, daemon=True)

@@ -316,6 +316,19 @@ async def test_full_queue_costs_no_attempt(identity: IdentityFixture) -> None:
     await identity.signing_in.sign_in(made.account.address, PASSWORD, "", None)
 
 
+async def test_full_queue_costs_no_attempt_to_prove_a_password(identity: IdentityFixture) -> None:
+    account_id = (await identity.account()).account.account_id
+    identity.own_password._passwords = kept = passwords(at_once=1, waiting=0)
+    async with occupied(kept), trio.open_nursery() as nursery:
+        nursery.start_soon(kept.verify, PASSWORD, None)
+        await trio.testing.wait_all_tasks_blocked()
+        for _ in range(100):
+            with pytest.raises(TooManyAttempts):
+                await identity.own_password.prove(account_id, PASSWORD, "a", remote_address=None)
+        nursery.cancel_scope.cancel()
+    await identity.own_password.prove(account_id, PASSWORD, "a", remote_address=None)
+
+
 async def test_hashes_of_worker_processes_are_verified_by_them() -> None:
     workers = hash_workers()
     kept = Passwords(new_entropy=PredictableSources().new_entropy, cost=CHEAP, run=workers.run)

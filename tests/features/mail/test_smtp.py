@@ -228,3 +228,5 @@ async def test_message_that_was_accepted_is_sent_though_the_end_of_the_connectio
     # The reply to the content follows its last line, which is a dot.
     with scripted_server(*opening, *[b""] * lines, b"250 a\r\n") as port:
         assert await send(transport(port)) is None
+    with scripted_server(*opening, *[b""] * lines, b"250 a\r\n", stalls=True) as port:
+        assert await send(transport(port, send_seconds=0.5)) is None

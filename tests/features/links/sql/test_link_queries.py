@@ -269,10 +269,15 @@ class Links:
         monkeypatch.setattr(link_queries, "MAX_HEADING_BYTES", 10)
         await notebook.write("a", "# One")
         await notebook.write("b", "# Two more")
-        await notebook.write("c", "[[a#one]] [[b#two more]]")
+        # A note counts once, however many links lead to its headings.
+        await notebook.write("c", "[[a#one]] [[a#two]] [[b#two more]]")
         links = await notebook.store.read_much(outgoing_links(VAULT, FileId("c")))
         assert links is not None
-        assert [each.heading_found for each in links] == [True, None]
+        assert [each.heading_found for each in links] == [True, False, None]
+        monkeypatch.setattr(link_queries, "MAX_HEADING_BYTES", 15)
+        links = await notebook.store.read_much(outgoing_links(VAULT, FileId("c")))
+        assert links is not None
+        assert [each.heading_found for each in links] == [True, False, True]
 
     async def test_headings_over_the_line_limit_are_unknown(
         self, notebook: Notebook, monkeypatch: pytest.MonkeyPatch
