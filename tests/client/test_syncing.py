@@ -158,6 +158,24 @@ async def test_texts_too_large_for_a_page_are_read_by_their_revisions(
     assert {each.text for each in entries} == {each.text for each in operations}
 
 
+async def test_texts_are_asked_for_in_requests_that_hold_them() -> None:
+    bare = {name: value for name, value in ENTRY.items() if name != "text"}
+    names = [f"01900000-0000-7000-8000-00000000000{number}" for number in range(5)]
+    large = [{**bare, "revisionId": name, "size": 4 * 1024 * 1024} for name in names]
+    page = {"next": 1, "nextMark": MARK, "position": 1, "mark": MARK, "more": False}
+    stub = Stub(
+        [
+            ok({**page, "entries": large}),
+            *[ok({"items": [], "missing": some}) for some in (names[:2], names[2:4], names[4:])],
+            ok({**page, "entries": []}),
+        ]
+    )
+    async with stub.client() as client:
+        assert await feed_of(workspace_of(client), 0) == []
+    asked = [json.loads(each.content)["revisionIds"] for each in stub.requests[1:4]]
+    assert asked == [names[:2], names[2:4], names[4:]]
+
+
 async def test_text_purged_meanwhile_makes_the_page_be_read_again() -> None:
     bare = {name: value for name, value in ENTRY.items() if name != "text"}
     moved = {**ENTRY, "position": 2, "text": "two"}
