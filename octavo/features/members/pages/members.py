@@ -1,6 +1,5 @@
 """Workspaces and their members: create, rename, delete and leave one, invite and remove people."""
 
-import math
 from collections.abc import Iterable, Mapping
 
 from octavo_rules.problems import Forbidden, NotFound, Problem, TemporaryProblem
@@ -16,7 +15,7 @@ from octavo.http.pages.workspace_paths import LIST, listed_workspace, path_of, w
 from octavo.model.workspace import LastOwner, Role, grants, may_change_role
 
 MOST_NAMED = 2_000
-"""Members whose names a page reads, at most: it would wait for more than for its notes."""
+"""Members whose names a page reads, at most: reading more would take most of its time."""
 
 
 def add_workspace_pages(site: PageRegistry) -> None:
@@ -258,37 +257,34 @@ async def _removal(
 
 
 async def _member(visitor: Visitor, workspace_id: str, account_id: str) -> MemberSchema:
-    for member in await _first(visitor, workspace_id):
-        if member.account_id == account_id:
-            return member
-    raise NotFound
+    path = f"{LIST}/{workspace_id}/members"
+    member = await visitor.api.find(
+        MemberList, path, lambda member: member.account_id == account_id
+    )
+    if member is None:
+        raise NotFound
+    return member
 
 
 async def _is_sole_owner(visitor: Visitor, workspace: Workspace) -> bool:
     if workspace.role != "owner":
         return False
-    members = await _first(visitor, workspace.id)
-    return all(
-        member.role != "owner" or member.account_id == visitor.account.id for member in members
+    own, path = visitor.account.id, f"{LIST}/{workspace.id}/members"
+    other = await visitor.api.find(
+        MemberList, path, lambda member: member.role == "owner" and member.account_id != own
     )
+    return other is None
 
 
 async def names_of(visitor: Visitor, workspace_id: str) -> Mapping[str, str]:
     """Return the names of the members by their accounts: of the first `MOST_NAMED`."""
-    members = await _first(visitor, workspace_id, MOST_NAMED)
-    return {member.account_id: member.display_name for member in members}
-
-
-async def _first(
-    visitor: Visitor, workspace_id: str, count: float = math.inf
-) -> list[MemberSchema]:
     path, after = f"{LIST}/{workspace_id}/members", None
-    members: list[MemberSchema] = []
+    names: dict[str, str] = {}
     while True:
         page = await visitor.api.get(MemberList, path, limit="500", after=after)
-        members += page.items
-        if page.next is None or len(members) >= count:
-            return members
+        names |= {member.account_id: member.display_name for member in page.items}
+        if page.next is None or len(names) >= MOST_NAMED:
+            return names
         after = page.next
 
 
