@@ -5,6 +5,7 @@ import math
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 
 import trio
 from octavo_rules.identity import AccountId
@@ -78,7 +79,7 @@ class Activity:
 
         async def record_all(transaction: Transaction) -> None:
             # All processes use one order, so that they can't deadlock.
-            for record in sorted(collected, key=lambda record: record.__module__):
+            for record in sorted(collected, key=attrgetter("__module__", "__name__")):
                 await record(collected[record])(transaction)
 
         try:
@@ -93,20 +94,29 @@ class CachedCaller:
 
     Args:
         caller: the caller.
+        credential_id: of the session, the key or what else it was authenticated by.
         expires_at: when its credential expires, in milliseconds of Unix time; None for never.
         active_at: its last recorded activity, in milliseconds of Unix time; None for none.
 
     Attributes:
         caller: the caller.
+        credential_id: the id of its credential.
         expires_at: when its credential expires, in seconds of Unix time.
         active_at: its last activity recorded or collected, in seconds of Unix time.
         until: when the entry becomes stale, in seconds of trio's clock.
     """
 
-    __slots__ = ("active_at", "caller", "expires_at", "until")
+    __slots__ = ("active_at", "caller", "credential_id", "expires_at", "until")
 
-    def __init__(self, caller: Caller, expires_at: int | None, active_at: int | None) -> None:
+    def __init__(
+        self,
+        caller: Caller,
+        credential_id: str,
+        expires_at: int | None,
+        active_at: int | None,
+    ) -> None:
         self.caller = caller
+        self.credential_id = credential_id
         self.expires_at = math.inf if expires_at is None else expires_at / 1000
         self.active_at = -math.inf if active_at is None else active_at / 1000
         self.until = -math.inf
@@ -183,8 +193,9 @@ class CredentialKind:
         self,
         is_one: Callable[[bytes], bool],
         look_up: Callable[[bytes], Awaitable[CachedCaller | None]],
-        note_use: Callable[[Caller, int], None],
+        record_use: RecordUse,
         *,
+        activity: Activity,
         now: Clock,
         fresh: float,
         elapsed: Callable[[], float],
@@ -192,7 +203,8 @@ class CredentialKind:
         self.cache = CredentialCache(MAX_CACHED)
         self._is_one = is_one
         self._look_up = look_up
-        self._note_use = note_use
+        self._record_use = record_use
+        self._activity = activity
         self._now = now
         self._fresh = fresh
         self._elapsed = elapsed
@@ -219,7 +231,7 @@ class CredentialKind:
             return None
         if now - entry.active_at >= ACTIVITY_INTERVAL:
             entry.active_at = now
-            self._note_use(entry.caller, milliseconds(now))
+            self._activity.note(self._record_use, entry.credential_id, milliseconds(now))
         return entry.caller
 
 
@@ -238,7 +250,6 @@ class Credentials:
         elapsed: returns a time in seconds, for the age of what is cached.
 
     Attributes:
-        activity: receives their activity.
         of_key: returns the caller with an API key; see `CredentialKind.caller`.
         of_session: the same for the token of a session.
     """
@@ -254,31 +265,31 @@ class Credentials:
         legal: LegalTexts = NO_TEXTS,
         elapsed: Callable[[], float] = trio.current_time,
     ) -> None:
-        self.activity = activity
         self._life = life
         self._legal = legal
         self._stored_keys = GatheredReads(store, api_keys.by_digests)
         self._stored_sessions = GatheredReads(store, sessions.by_digests)
         self._kinds: list[CredentialKind] = []
-        self._new_kind = partial(CredentialKind, now=now, fresh=fresh, elapsed=elapsed)
-        self.of_key = self.add_kind(is_api_key, self._look_up_key, self._key_used).caller
+        self._new_kind = partial(
+            CredentialKind, activity=activity, now=now, fresh=fresh, elapsed=elapsed
+        )
+        self.of_key = self.add_kind(is_api_key, self._look_up_key, api_keys.record_use).caller
         self.of_session = self.add_kind(
-            is_opaque_token, self._look_up_session, self._session_active
+            is_opaque_token, self._look_up_session, sessions.record_activity
         ).caller
 
     def add_kind(
         self,
         is_one: Callable[[bytes], bool],
         look_up: Callable[[bytes], Awaitable[CachedCaller | None]],
-        note_use: Callable[[Caller, int], None],
+        record_use: RecordUse,
     ) -> CredentialKind:
         """Return a kind of credential whose callers are dropped by `forget`, too.
 
         ``is_one`` returns whether a secret has the form of this kind, ``look_up`` the caller with
-        the SHA-256 digest of a secret. ``note_use`` is called with a caller and the time of its
-        use, in milliseconds of Unix time.
+        the SHA-256 digest of a secret. ``record_use`` writes when credentials were last used.
         """
-        kind = self._new_kind(is_one, look_up, note_use)
+        kind = self._new_kind(is_one, look_up, record_use)
         self._kinds.append(kind)
         return kind
 
@@ -302,10 +313,7 @@ class Credentials:
             return None
         key = stored.key
         caller = replace(self.caller_for(stored.account), key_id=key.key_id, limits=key.limits)
-        return CachedCaller(caller, key.expires_at, key.used_at)
-
-    def _key_used(self, caller: Caller, at: int) -> None:
-        self.activity.note(api_keys.record_use, caller.key_id or "", at)
+        return CachedCaller(caller, key.key_id, key.expires_at, key.used_at)
 
     async def _look_up_session(self, digest: bytes) -> CachedCaller | None:
         stored = await self._stored_sessions.find(digest)
@@ -313,7 +321,5 @@ class Credentials:
             return None
         session = stored.session
         caller = replace(self.caller_for(stored.account), session_id=session.session_id)
-        return CachedCaller(caller, self._life.expires_at(session), session.active_at)
-
-    def _session_active(self, caller: Caller, at: int) -> None:
-        self.activity.note(sessions.record_activity, caller.session_id or "", at)
+        expires_at = self._life.expires_at(session)
+        return CachedCaller(caller, session.session_id, expires_at, session.active_at)

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from octavo.access.caller import Caller
 from octavo.features.accounts.credentials import CachedCaller, CredentialKind, Credentials
 from octavo.features.oauth.sql import oauth_grants
 from octavo.model.access.token import is_access_token
@@ -26,9 +25,6 @@ def add_access_tokens(credentials: Credentials, store: Store) -> CredentialKind:
             grant_id=grant.grant_id,
             program=grant.program,
         )
-        return CachedCaller(caller, stored.expires_at, grant.used_at)
+        return CachedCaller(caller, grant.grant_id, stored.expires_at, grant.used_at)
 
-    def note_use(caller: Caller, at: int) -> None:
-        credentials.activity.note(oauth_grants.record_use, caller.grant_id or "", at)
-
-    return credentials.add_kind(is_access_token, look_up, note_use)
+    return credentials.add_kind(is_access_token, look_up, oauth_grants.record_use)

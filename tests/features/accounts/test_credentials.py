@@ -164,7 +164,7 @@ async def test_activity_is_written_down_once_a_minute(identity: IdentityFixture)
 
 
 def entry(account_id: AccountId) -> CachedCaller:
-    return CachedCaller(Caller(account_id, "member", locked=False), 0, 0)
+    return CachedCaller(Caller(account_id, "member", locked=False), "", 0, 0)
 
 
 def test_cache_is_bounded_and_evicts_the_oldest() -> None:
