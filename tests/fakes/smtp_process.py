@@ -1,8 +1,9 @@
 """A mail server in a process of its own: aiosmtpd, controlled by lines of JSON.
 
 The first line of standard input has the options. Each further line replaces replies, and is
-confirmed. A process of its own keeps the event loop of aiosmtpd apart from those of the tests,
-whose policy trio-asyncio replaces.
+confirmed. At its end the server finishes its conversations, so that each client learns that its
+message was accepted, unless they stall. A process of its own keeps the event loop of aiosmtpd apart
+from those of the tests, whose policy trio-asyncio replaces.
 """
 
 import asyncio
@@ -13,6 +14,8 @@ import sys
 from typing import Any
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
+
+FINISHING_SECONDS = 10
 
 
 def tell(**event: object) -> None:
@@ -107,6 +110,9 @@ async def serve(options: dict[str, Any]) -> None:
     while line := await loop.run_in_executor(None, sys.stdin.readline):
         handler.replies.update(json.loads(line))
         tell(event="set")
+    conversations = asyncio.all_tasks() - {asyncio.current_task()}
+    if conversations and not handler.replies["stalls"]:
+        await asyncio.wait(conversations, timeout=FINISHING_SECONDS)
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ class MailServer:
         return self.messages
 
     def finish(self) -> None:
-        """Have the server end; read what it still reports."""
+        """Let the server finish its conversations and end; read what it still reports."""
         self._stdin.close()
         self._thread.join(PATIENCE)
         assert not self._thread.is_alive()
@@ -121,9 +121,9 @@ def mail_server(
         try:
             server = MailServer(process, options)
             yield server
+            server.finish()
         finally:
             process.kill()
-        server.finish()
 
 
 @contextmanager
