@@ -75,8 +75,6 @@ def pages(
     problems: Sequence[contract.AnyProblem] = (),
     public_url: str = "",
     legal: LegalTexts = NO_TEXTS,
-    sends_mail: bool = False,
-    mcp: bool = False,
     features: Iterable[AddPages] = (),
     perform: contract.Perform,
     now: Clock,
@@ -88,11 +86,10 @@ def pages(
     ``api_document`` is the path of the OpenAPI document, which ``openapi`` returns: the first
     visitor of `API_REFERENCE` waits until it is rendered, in a thread. Each of ``problems`` gets a
     page below ``/problems/``, which the ``type`` of a problem links to. ``public_url`` is the
-    address of the installation, without a trailing slash. People accept the documents ``legal``;
-    ``sends_mail`` is whether the installation can send messages, ``mcp`` whether programs can be
-    connected. Each of ``features`` adds its pages. ``perform`` performs operations of the API.
-    ``now`` is the clock, in seconds of Unix time; ``new_entropy`` returns the entropy of hidden
-    fields, and ``stamps`` makes those of forms with a long text.
+    address of the installation, without a trailing slash. People accept the documents ``legal``.
+    Each of ``features`` adds its pages. ``perform`` performs operations of the API. ``now`` is the
+    clock, in seconds of Unix time; ``new_entropy`` returns the entropy of hidden fields, and
+    ``stamps`` makes those of forms with a long text.
     The application must receive the lifespan before its first request. The header
     ``x-request-id``, set by the forwarding application, identifies a request in the log. A handler
     that fails is logged once and gets a 500.
@@ -110,8 +107,7 @@ def pages(
     frame.forget_pages(app.jinja_env)
     explained = {problem.code: problem for problem in problems}
     style, icon, variables = page_files(public_url, legal.links)
-    app.jinja_env.globals.update(variables, portal_links=(), mcp=mcp)
-    app.jinja_env.globals.update(sends_mail=sends_mail)
+    app.jinja_env.globals.update(variables)
 
     def render_api_page() -> tuple[bytes, bytes]:
         page = app.jinja_env.get_template("reference.html").render(

@@ -89,8 +89,6 @@ def _pages(service: Service, legal: Legal, perform: contract.Perform) -> ASGIApp
         problems=explained_problems(),
         public_url=kernel.settings.public_url,
         legal=legal.documents,
-        sends_mail=bool(service.settings.smtp_host),
-        mcp=service.settings.mcp,
         features=[part.pages for part in features.parts if part.pages is not None],
         perform=perform,
         now=now,

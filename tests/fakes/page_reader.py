@@ -366,20 +366,25 @@ class Installation:
             openapi=lambda: openapi_document([ServiceOperations], title="Octavo", version="1"),
             public_url=ORIGIN,
             legal=users.identity.legal,
-            sends_mail=sends_mail,
-            mcp=mcp,
-            features=self._features(portal, mcp=mcp),
+            features=self._features(portal, mcp=mcp, sends_mail=sends_mail),
             perform=users.application.perform,
             now=users.identity.sources.now,
             new_entropy=users.identity.sources.new_entropy,
             stamps=form_stamps(users.identity.sources.now),
         )
 
-    def _features(self, portal: Mapping[str, str], *, mcp: bool) -> Iterator[AddPages]:
+    def _features(
+        self, portal: Mapping[str, str], *, mcp: bool, sends_mail: bool
+    ) -> Iterator[AddPages]:
         identity = self.users.identity
         now, registration = identity.sources.now, identity.registration
         yield lambda site: accounts.add_pages(
-            site, identity.password_reset.opens, self._usage, portal, now
+            site,
+            identity.password_reset.opens,
+            self._usage,
+            portal,
+            now,
+            sends_mail=sends_mail,
         )
         yield lambda site: add_register_pages(
             site, registration.opens, registration.invited_into, identity.legal

@@ -24,7 +24,7 @@ from octavo.features.legal.feature import Legal
 from octavo.features.mail.feature import Mail
 from octavo.features.usage.feature import Usage
 from octavo.http import contract
-from octavo.http.pages.menus import MenuEntry, signed_in, signed_out
+from octavo.http.pages.menus import MenuEntry, signed_in, signed_out, where_provided
 from octavo.kernel import Feature, Kernel, Parts, worker
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ FEATURE = Feature(
         MenuEntry("account", "Password", "/account/password", 20),
         MenuEntry("account", "Browsers", "/account/sessions", 30),
         MenuEntry("account", "Keys", "/account/keys", 40),
-        MenuEntry("account", "Terms", "/account/consent", 60, lambda viewer: viewer.legal),
+        MenuEntry("account", "Terms", "/account/consent", 60, where_provided("legal_links")),
         MenuEntry("account", "Removal", "/account/removal", 70),
     ],
     retention=lambda settings: [
@@ -138,7 +138,14 @@ def accounts_feature(
     def pages(site: "PageRegistry") -> None:
         from octavo.features.accounts.pages import add_pages
 
-        add_pages(site, password_reset.opens, usage.meter.installation_usage, portal_addresses, now)
+        add_pages(
+            site,
+            password_reset.opens,
+            usage.meter.installation_usage,
+            portal_addresses,
+            now,
+            sends_mail=mail.sends,
+        )
 
     parts = Parts(
         operations=[

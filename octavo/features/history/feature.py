@@ -21,7 +21,7 @@ from octavo.features.history.sql import restorations
 from octavo.features.history.sql.history_pruning import FIRST, FileKey, files_to_prune, prune_file
 from octavo.features.history.undo import ProgramUndo
 from octavo.features.usage.feature import Usage
-from octavo.http.pages.menus import WORKSPACE, MenuEntry
+from octavo.http.pages.menus import WORKSPACE, MenuEntry, where_provided
 from octavo.kernel import Feature, Kernel, Parts, worker
 from octavo.store import Store
 from octavo.store.queries.expiry import RECEIPT_DAYS
@@ -67,6 +67,8 @@ def retention_of(settings: HistorySettings) -> Retention:
 
 PROGRAMS = f"{WORKSPACE}/programs"
 
+connected = where_provided("connects_programs")
+
 FEATURE = Feature(
     "history",
     operations=[HistoryOperations, ClientChangeOperations, RestorationOperations],
@@ -78,9 +80,9 @@ FEATURE = Feature(
             "Programs",
             PROGRAMS,
             50,
-            lambda viewer: viewer.mcp or viewer.path.endswith("/programs"),
+            lambda viewer: connected(viewer) or viewer.path.endswith("/programs"),
         ),
-        MenuEntry("notes", "Programs", PROGRAMS, 80, lambda viewer: viewer.mcp),
+        MenuEntry("notes", "Programs", PROGRAMS, 80, connected),
     ],
     retention=lambda settings: [
         removal(restorations.expire, RECEIPT_DAYS),

@@ -16,10 +16,15 @@ FEATURE = Feature("mail", retention=lambda _: [removal(sql.expire_budgets)])
 
 @dataclass(frozen=True)
 class Mail:
-    """What sends the messages of other features."""
+    """What sends the messages of other features.
+
+    Attributes:
+        sends: whether there is a mail server; without one messages are dropped.
+    """
 
     parts: Parts
     delivery: MailDelivery
+    sends: bool
 
 
 def mail_feature(kernel: Kernel, settings: MailSettings) -> Mail:
@@ -30,4 +35,4 @@ def mail_feature(kernel: Kernel, settings: MailSettings) -> Mail:
         await delivery.run(context.stopping, alone=not kernel.shared)
 
     parts = Parts(workers=[WorkerSpec("mail", deliver, drain_timeout=FLUSH_SECONDS)])
-    return Mail(parts, delivery)
+    return Mail(parts, delivery, sends=bool(settings.smtp_host))

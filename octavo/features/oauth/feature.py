@@ -14,7 +14,7 @@ from octavo.features.oauth.api.oauth import OAuthOperations
 from octavo.features.oauth.settings import OAuthSettings
 from octavo.features.oauth.sql import oauth_clients, oauth_grants, oauth_programs
 from octavo.http.lazy import LazyValue
-from octavo.http.pages.menus import MenuEntry
+from octavo.http.pages.menus import MenuEntry, where_provided
 from octavo.kernel import Feature, Kernel, Parts
 from octavo.store.transaction import Listeners, Transaction
 
@@ -41,7 +41,15 @@ FEATURE = Feature(
     "oauth",
     operations=[OAuthOperations, ConnectionOperations],
     listeners=Listeners(access_ended=[_revoke_grants]),
-    menu=[MenuEntry("account", "Programs", "/account/connections", 50, lambda viewer: viewer.mcp)],
+    menu=[
+        MenuEntry(
+            "account",
+            "Programs",
+            "/account/connections",
+            50,
+            where_provided("connects_programs"),
+        )
+    ],
     retention=lambda _: [
         removal(oauth_grants.expire),
         removal(oauth_clients.expire, UNUSED_CLIENT_DAYS),

@@ -39,6 +39,7 @@ _POLICY = next(
 
 def add_connection_pages(site: PageRegistry) -> None:
     """Serve the page of consent and the pages of connected programs."""
+    site.provide(connects_programs=True)
 
     @site.page(AUTHORIZE)
     async def ask(visitor: Visitor) -> Response:

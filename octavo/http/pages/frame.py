@@ -113,8 +113,7 @@ def add_frame(app: QuartTrio, now: Clock, entries: Sequence[MenuEntry]) -> None:
             None if account is None else account.role,
             None if workspace is None else workspace.role,
             context.get("tab", ""),
-            mcp=context["mcp"],
-            legal=bool(context["legal_links"]),
+            app.jinja_env.globals,
         )
         return links_of(entries, place, viewer, "" if workspace is None else workspace.id)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from octavo.model.workspace import Right, Role, grants
@@ -26,15 +26,13 @@ class Viewer:
         account_role: that of the account; None for a stranger.
         role: that of the account in the workspace; None outside of one.
         path: the path of the page, or of the one that its tab leads to.
-        mcp: whether the MCP endpoint is on.
-        legal: whether there are legal documents.
+        provided: the names that features provide to the templates.
     """
 
     account_role: str | None
     role: Role | None
     path: str
-    mcp: bool
-    legal: bool
+    provided: Mapping[str, object] = field(default_factory=dict)
 
 
 def everybody(_: Viewer) -> bool:
@@ -60,6 +58,11 @@ def administrators(viewer: Viewer) -> bool:
 def members_with(right: Right) -> Callable[[Viewer], bool]:
     """Show an entry to members of the workspace who have a right."""
     return lambda viewer: viewer.role is not None and grants(viewer.role, right)
+
+
+def where_provided(name: str) -> Callable[[Viewer], bool]:
+    """Show an entry where a feature provides ``name`` to the templates, and it is not empty."""
+    return lambda viewer: bool(viewer.provided.get(name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,11 @@ from octavo.http.pages.menus import (
     members_with,
     signed_in,
     signed_out,
+    where_provided,
 )
 
-READER = Viewer("member", "reader", "", mcp=False, legal=False)
-STRANGER = Viewer(None, None, "", mcp=False, legal=False)
+READER = Viewer("member", "reader", "")
+STRANGER = Viewer(None, None, "")
 
 
 def labels_of(entries: list[MenuEntry], viewer: Viewer) -> list[str]:
@@ -54,5 +55,15 @@ def test_entries_are_shown_to_whom_they_are_for() -> None:
     ]
     assert labels_of(entries, STRANGER) == ["all", "signed out"]
     assert labels_of(entries, READER) == ["all", "signed in", "readers"]
-    administrator = Viewer("administrator", None, "", mcp=False, legal=False)
+    administrator = Viewer("administrator", None, "")
     assert labels_of(entries, administrator) == ["all", "signed in", "administrators"]
+
+
+@pytest.mark.parametrize(
+    ("provided", "shown"), [({}, []), ({"teas": ()}, []), ({"teas": (1,)}, ["tea"])]
+)
+def test_entry_is_shown_where_a_feature_provides_something(
+    provided: dict[str, object], shown: list[str]
+) -> None:
+    entries = [MenuEntry("site", "tea", "/", 1, where_provided("teas"))]
+    assert labels_of(entries, Viewer("member", None, "", provided)) == shown

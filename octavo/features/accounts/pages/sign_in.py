@@ -21,8 +21,9 @@ ResetOpens = Callable[[str], Awaitable[bool]]
 """Returns whether a token can be used now. Raises `StoreUnavailable`."""
 
 
-def add_password_reset_pages(site: PageRegistry, opens: ResetOpens) -> None:
+def add_password_reset_pages(site: PageRegistry, opens: ResetOpens, *, sends_mail: bool) -> None:
     """Serve the pages; ``opens`` returns whether a link is valid."""
+    site.provide(sends_mail=sends_mail)
 
     @site.page(FORGOTTEN, Audience.ANYBODY)
     async def show_request(visitor: Visitor) -> Response:

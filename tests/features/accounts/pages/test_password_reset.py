@@ -92,7 +92,7 @@ def without_mail() -> QuartTrio:
     return pages(
         api_document="/api/openapi.json",
         openapi=lambda: openapi_document([], title="Octavo", version="1"),
-        features=[lambda site: add_password_reset_pages(site, closed)],
+        features=[lambda site: add_password_reset_pages(site, closed, sends_mail=False)],
         perform=nobody,
         now=no_time,
         new_entropy=no_entropy,
