@@ -1,20 +1,19 @@
 """The fixtures that tests of several rooms and features use."""
 
-import os
 from collections.abc import AsyncIterator, Iterator
-from itertools import count
+from random import Random
 
-import asyncpg  # type: ignore[import-untyped]
 import pytest
+import trio
 
-from octavo.store.postgres.bridge import open_bridge
+from tests.e2e.databases import new_database
+from tests.fakes.emptied_database import EmptiedDatabase, emptied_database
 from tests.fakes.identity_fixture import IdentityFixture, identity_fixture
 from tests.fakes.notes_api import Client, NotesApi, opened
 from tests.fakes.page_reader import Installation, PageReader, installation
-from tests.fakes.postgres_server import database_url, server_url
+from tests.fakes.postgres_server import server_url
+from tests.fakes.stores import open_postgres
 from tests.fakes.users_api import UsersApi
-
-_numbers = count()
 
 
 @pytest.fixture
@@ -68,20 +67,37 @@ def postgres_server() -> Iterator[str]:
 
 
 @pytest.fixture
-async def postgres_url(postgres_server: str) -> AsyncIterator[str]:
-    """The URL of an empty database, which is dropped afterwards."""
-    name = f"octavo_test_{os.getpid()}_{next(_numbers)}"
+def new_postgres_url(postgres_server: str) -> Iterator[str]:
+    """The URL of a database without a schema, which is dropped afterwards."""
+    with new_database(postgres_server) as url:
+        yield url
 
-    async def execute(sql: str) -> None:
-        connection = await asyncpg.connect(postgres_server)
-        try:
-            await connection.execute(sql)
-        finally:
-            await connection.close()
 
-    async with open_bridge() as bridge:
-        await bridge.run(execute(f"DROP DATABASE IF EXISTS {name}"))
-        await bridge.run(execute(f"CREATE DATABASE {name}"))
-    yield database_url(postgres_server, name)
-    async with open_bridge() as bridge:
-        await bridge.run(execute(f"DROP DATABASE {name} WITH (FORCE)"))
+@pytest.fixture(scope="session")
+def emptied_postgres(postgres_server: str) -> Iterator[EmptiedDatabase]:
+    """The database of `postgres_url`."""
+
+    async def migrate(url: str) -> None:
+        async with open_postgres(url, random=Random(1).random):
+            pass
+
+    with new_database(postgres_server) as url:
+        trio.run(migrate, url)
+        with emptied_database(url) as database:
+            yield database
+
+
+@pytest.fixture
+def postgres_url(emptied_postgres: EmptiedDatabase) -> Iterator[str]:
+    """The URL of a database with the schema, whose rows are deleted afterwards."""
+    yield emptied_postgres.url
+    emptied_postgres.empty()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def either_url(request: pytest.FixtureRequest) -> str | None:
+    """The URL of a PostgreSQL database as in `postgres_url`; None for one of SQLite."""
+    if request.param == "sqlite":
+        return None
+    url: str = request.getfixturevalue("postgres_url")
+    return url

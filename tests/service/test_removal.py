@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -95,16 +96,14 @@ STAYS: Mapping[str, Mapping[str, str]] = {
 workspace of others: columns or tables, and why."""
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-async def database(
-    request: pytest.FixtureRequest, postgres_url: str
-) -> AsyncIterator[tuple[Store, Engine]]:
+@pytest.fixture
+async def database(either_url: str | None, tmp_path: Path) -> AsyncIterator[tuple[Store, Engine]]:
     """A store of an empty database, and its engine."""
-    if request.param == "postgres":
-        async with open_postgres(postgres_url, random=Random(1).random) as store:
+    if either_url is not None:
+        async with open_postgres(either_url, random=Random(1).random) as store:
             yield store, "postgres"
         return
-    inline = open_inline(request.getfixturevalue("tmp_path") / "octavo.sqlite3")
+    inline = open_inline(tmp_path / "octavo.sqlite3")
     yield inline, "sqlite"
     inline.close()
 

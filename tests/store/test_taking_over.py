@@ -207,17 +207,24 @@ CATALOGUE = (
 )
 
 
-@pytest.fixture(name="database", params=["sqlite", "postgres"])
-async def _database(
-    request: pytest.FixtureRequest, tmp_path: Path, postgres_url: str
-) -> AsyncIterator[Database]:
+@pytest.fixture(params=["sqlite", "postgres"])
+def postgres(request: pytest.FixtureRequest) -> str | None:
+    """The URL of a new PostgreSQL database; None for one of SQLite."""
     if request.param == "sqlite":
+        return None
+    url: str = request.getfixturevalue("new_postgres_url")
+    return url
+
+
+@pytest.fixture(name="database")
+async def _database(postgres: str | None, tmp_path: Path) -> AsyncIterator[Database]:
+    if postgres is None:
         sqlite = SqliteDatabase(connect(tmp_path / "database"))
         yield sqlite
         sqlite.connection.close()
         return
     async with open_bridge() as bridge:
-        connected = await bridge.run(connect_postgres(postgres_url))
+        connected = await bridge.run(connect_postgres(postgres))
         yield PostgresDatabase(bridge, connected)
         connected.terminate()
 

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
+from random import Random
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -18,7 +19,7 @@ from octavo.model.access.account import AccessLimits, ClientId
 from octavo.store.queries.process_notices import CHANNEL, AccessNotice, read_notice
 from tests.fakes.identity_fixture import START, IdentityFixture
 from tests.fakes.oauth_rig import ALL, CALLBACK, PROGRAM, URL, VERIFIER, OAuthRig
-from tests.features.oauth.conftest import emptied
+from tests.fakes.stores import open_postgres
 
 DAY = 86_400
 
@@ -303,7 +304,7 @@ async def test_other_processes_are_notified_of_a_grant_that_ends(
     postgres_url: str, end: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(oauth_grants, "MAX_GRANTS", 1)
-    async with emptied(postgres_url) as store:
+    async with open_postgres(postgres_url, random=Random(1).random) as store:
         rig = OAuthRig(IdentityFixture(store))
         account_id = await account(rig)
         made = await rig.clients.register(PROGRAM)

@@ -79,9 +79,9 @@ def test_changed_rows_are_in_the_command_tag(tag: str, rows: int) -> None:
 # Concurrency
 
 
-async def test_concurrent_starts_create_the_schema_once(postgres_url: str) -> None:
+async def test_concurrent_starts_create_the_schema_once(new_postgres_url: str) -> None:
     async def start() -> None:
-        async with opened(postgres_url) as store:
+        async with opened(new_postgres_url) as store:
             assert await store.applied_version() == shipped()[-1].version
 
     await together(*[start] * 4)

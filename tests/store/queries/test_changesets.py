@@ -737,11 +737,14 @@ class TestPostgres(Scripts):
                 await store.write(commit_changesets(VAULT, made.cursor, [saved], 7))
             caught.append(raised.value)
 
-        with trio.fail_after(20):
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(save)
-                while not await store.read(_kill_saves):
-                    await trio.lowlevel.checkpoint()
+        try:
+            with trio.fail_after(20):
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(save)
+                    while not await store.read(_kill_saves):
+                        await trio.lowlevel.checkpoint()
+        finally:
+            await store.write(_delay_no_more)
         assert [error.outcome_unknown for error in caught] == [True]
 
     @pytest.mark.parametrize("seed", range(8))
@@ -781,6 +784,10 @@ async def _delay_contents(transaction: Transaction) -> None:
     await transaction.execute(
         "CREATE TRIGGER slow AFTER INSERT ON contents FOR EACH ROW EXECUTE FUNCTION slow()"
     )
+
+
+async def _delay_no_more(transaction: Transaction) -> None:
+    await transaction.execute("DROP FUNCTION slow CASCADE")
 
 
 async def _kill_saves(transaction: Transaction) -> bool:
