@@ -71,15 +71,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     pytest-xdist gives each process a part of the list, of the same number of tests; a process that
     has run all of its own takes tests from the end of the longest remainder. The first process
-    begins with simulations, which compute, the others with tests of servers, which often wait.
+    begins with simulations, which compute, the others with tests of servers and of the project,
+    which often wait.
     """
     processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     simulations = [item for item in items if "simulation" in item.nodeid.split("::")[0].split("/")]
-    of_servers = [item for item in items if item.nodeid.startswith("tests/e2e/")]
+    of_servers = [
+        item for item in items if item.nodeid.startswith(("tests/e2e/", "tests/project/"))
+    ]
     long = {*simulations, *of_servers}
     others = iter([item for item in items if item not in long])
     beginnings = [simulations, []]
-    # A process runs all tests of a file: they share servers.
+    # A process runs all tests of a file: they share servers, or wheels.
     for _, of_file in groupby(of_servers, key=attrgetter("path")):
         if len(beginnings[-1]) >= len(of_servers) / max(1, processes - 1):
             beginnings.append([])

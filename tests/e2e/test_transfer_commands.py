@@ -6,7 +6,7 @@ import signal
 import subprocess
 import zipfile
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from random import Random
 
@@ -72,12 +72,25 @@ def fill(root: Path, files: dict[str, bytes]) -> Path:
 
 
 def large_vault(root: Path) -> tuple[Path, dict[str, bytes]]:
-    """A folder whose archive has several parts: text that does not become much smaller."""
+    """A folder whose archive has three parts: notes of one word, which does not become smaller."""
     random = Random(7)
     notes = {
-        f"{number:02}.md": base64.encodebytes(random.randbytes(1_400_000)) for number in range(24)
+        f"{number:02}.md": base64.b64encode(random.randbytes(700_000), b"xy")
+        for number in range(28)
     }
     return fill(root, notes), notes
+
+
+@contextmanager
+def open_imports(octavo: Octavo, person: Person, workspace: str, count: int) -> Iterator[list[str]]:
+    """Open imports into a new workspace for the block; an account has at most five."""
+    with client(octavo.url, person) as http:
+        workspace_id = http.post("/api/workspaces", json={"name": workspace}).json()["id"]
+        imports = f"/api/workspaces/{workspace_id}/imports"
+        ids = [http.post(imports, json={}).json()["importId"] for _ in range(count)]
+        yield ids
+        for import_id in ids:
+            assert http.delete(f"{imports}/{import_id}").status_code in (200, 404)
 
 
 def exported(url: str, person: Person, workspace: str, target: Path) -> dict[str, bytes]:
@@ -145,23 +158,19 @@ def test_aborted_import_makes_room_for_another(
     served: tuple[Octavo, Person], tmp_path: Path
 ) -> None:
     octavo, person = served
-    with client(octavo.url, person) as http:
-        workspace = http.post("/api/workspaces", json={"name": "Full"}).json()["id"]
-        imports = f"/api/workspaces/{workspace}/imports"
-        ids = [http.post(imports, json={}).json()["importId"] for _ in range(5)]
     vault = fill(tmp_path / "vault", {"a.md": b"a"})
     given = ("import", str(vault), "--workspace", "Full")
-    code, _, errors = run(octavo.url, person, *given)
-    assert code == 1
-    assert "too_many_imports" in errors
-    assert "octavo import --abort ID" in errors
-    for each in ids:
-        aborted = run(octavo.url, person, "import", "--abort", each, "--workspace", "Full")
-        assert aborted == (0, f"the import {each} was removed\n", "")
-    code, _, errors = run(octavo.url, person, "import", "--abort", ids[0], "--workspace", "Full")
-    assert code == 1
-    assert f"there is no import {ids[0]} of this account" in errors
-    assert run(octavo.url, person, *given)[0] == 0
+    with open_imports(octavo, person, "Full", 5) as ids:
+        code, _, errors = run(octavo.url, person, *given)
+        assert code == 1
+        assert "too_many_imports" in errors
+        assert "octavo import --abort ID" in errors
+        abort = ("import", "--abort", ids[0], "--workspace", "Full")
+        assert run(octavo.url, person, *abort) == (0, f"the import {ids[0]} was removed\n", "")
+        code, _, errors = run(octavo.url, person, *abort)
+        assert code == 1
+        assert f"there is no import {ids[0]} of this account" in errors
+        assert run(octavo.url, person, *given)[0] == 0
 
 
 def test_import_over_files_is_removed_from_the_server(
@@ -170,13 +179,15 @@ def test_import_over_files_is_removed_from_the_server(
     octavo, person = served
     vault = fill(tmp_path / "vault", {"a.md": b"a"})
     given = ("import", str(vault), "--workspace", "Conflict")
-    assert run(octavo.url, person, *given, "--create")[0] == 0
-    for _ in range(6):
-        code, printed, errors = run(octavo.url, person, *given)
-        assert (code, printed) == (1, "")
-        assert "path_conflict" in errors
-        assert "--resume" not in errors
-        assert "is empty" not in errors
+    # There is room for one more.
+    with open_imports(octavo, person, "Conflict", 4):
+        assert run(octavo.url, person, *given)[0] == 0
+        for _ in range(2):
+            code, printed, errors = run(octavo.url, person, *given)
+            assert (code, printed) == (1, "")
+            assert "path_conflict" in errors
+            assert "--resume" not in errors
+            assert "is empty" not in errors
 
 
 def test_import_outlives_a_server_that_is_killed(tmp_path: Path) -> None:
@@ -203,14 +214,16 @@ def test_refused_archive_is_removed_from_the_server(
     octavo, person = served
     vault = fill(tmp_path / "vault", {"a.md": b"\xff"})
     given = ("import", str(vault), "--workspace", "Refused", "--create")
-    for number in range(6):
-        code, printed, errors = run(octavo.url, person, *given)
-        assert (code, printed) == (1, "")
-        assert "a.md" in errors
-        assert "archive_invalid" in errors
-        assert "--resume" not in errors
-        created = "octavo: the workspace Refused was created, and is empty\n"
-        assert errors.endswith(created) == (number == 0)
+    # There is room for one more.
+    with open_imports(octavo, person, "Others", 4):
+        for created in (True, False):
+            code, printed, errors = run(octavo.url, person, *given)
+            assert (code, printed) == (1, "")
+            assert "a.md" in errors
+            assert "archive_invalid" in errors
+            assert "--resume" not in errors
+            empty = "octavo: the workspace Refused was created, and is empty\n"
+            assert errors.endswith(empty) == created
 
 
 def test_workspace_is_found_by_its_name_or_its_id(
