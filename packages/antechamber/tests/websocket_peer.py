@@ -51,7 +51,9 @@ def frame(
         head += bytes([mask_bit | 127]) + size.to_bytes(8, "big")
     if not masked:
         return head + payload
-    return head + MASK + bytes(byte ^ MASK[i % 4] for i, byte in enumerate(payload))
+    mask = (MASK * (len(payload) // 4 + 1))[: len(payload)]
+    masked_payload = int.from_bytes(payload, "big") ^ int.from_bytes(mask, "big")
+    return head + MASK + masked_payload.to_bytes(len(payload), "big")
 
 
 def close(code: int | None, reason: bytes = b"") -> bytes:
