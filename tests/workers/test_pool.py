@@ -124,7 +124,7 @@ async def test_each_call_has_its_own_processor_time() -> None:
         nursery.start_soon(pool.serve)
         before = await pool.run(jobs.pid)
         for _ in range(4):
-            assert await pool.run(jobs.calculate, 0.8) == 0.8
+            assert await pool.run(jobs.calculate, 0.5) == 0.5
         assert await pool.run(jobs.pid) == before
         nursery.cancel_scope.cancel()
 
