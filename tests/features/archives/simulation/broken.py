@@ -1,7 +1,11 @@
 """Imports that are broken on purpose."""
 
+from collections.abc import Awaitable, Callable, Iterator
+from contextvars import ContextVar
 from copy import copy
+from functools import partial
 from itertools import count
+from typing import Any
 
 import pytest
 from octavo_rules.identity import AccountId, Position, WorkspaceId
@@ -13,6 +17,7 @@ from octavo.features.archives import sql as slots
 from octavo.features.archives.import_commits import ImportCommits, Permit
 from octavo.features.archives.import_run import ImportResult, ImportRunner
 from octavo.features.archives.imports import Imports
+from octavo.features.archives.worker.checked_files import CheckedImage, CheckedNote
 from octavo.store import Script, Transaction
 from octavo.store.queries import changesets
 from tests.features.archives.simulation import service as import_service
@@ -23,31 +28,18 @@ from tests.simulation.simulation import Broken, Simulation
 def name_files_anew(patch: pytest.MonkeyPatch) -> None:
     """Every run of an import gives its files and changesets new identifiers."""
     runs = count()
-    begin = ImportCommits.__init__
-
-    def begin_anew(self: ImportCommits, *given: object) -> None:
-        begin(self, *given)  # type: ignore[arg-type]
-        self._archive = f"{self._archive} {next(runs)}"
-
-    patch.setattr(ImportCommits, "__init__", begin_anew)
+    patch.setattr(import_commits, "archive_of", lambda _: f"archive {next(runs)}")
 
 
 def forget_what_was_committed(patch: pytest.MonkeyPatch) -> None:
     """An import that is completed again commits from the start, with any size of changeset."""
+    commit = ImportCommits.images
 
-    find_begun = ImportCommits.find_begun
+    async def forget_and_commit(self: ImportCommits, images: Iterator[CheckedImage]) -> None:
+        self.begun = False
+        await commit(self, images)
 
-    async def committed_before(self: ImportCommits) -> None:
-        return None
-
-    async def find_and_forget(self: ImportCommits) -> None:
-        with pytest.MonkeyPatch.context() as look:
-            look.setattr(ImportCommits, "_committed_before", found)
-            await find_begun(self)
-
-    found = ImportCommits._committed_before
-    patch.setattr(ImportCommits, "_committed_before", committed_before)
-    patch.setattr(ImportCommits, "find_begun", find_and_forget)
+    patch.setattr(ImportCommits, "images", forget_and_commit)
     # It is seen when an import that nobody aborts is interrupted, and completed again.
     patch.setattr(import_service, "ENDS", (3,))
     patch.setattr(import_service, "ABORTING", 0.0)
@@ -88,21 +80,19 @@ def remove_the_parts_early(patch: pytest.MonkeyPatch) -> None:
 
 def finish_first(patch: pytest.MonkeyPatch) -> None:
     """The result is stored before the notes are committed."""
-    notes = ImportCommits.notes
-    finish = ImportRunner._finish
+    commit, run = ImportCommits.notes, ImportRunner.run
+    later = ContextVar[Callable[[], Awaitable[None]]]("later")
 
-    async def notes_later(self: ImportCommits, *given: object) -> None:
-        self.later = given  # type: ignore[attr-defined]
+    async def notes_later(self: ImportCommits, notes: Iterator[CheckedNote]) -> None:
+        later.set(partial(commit, self, iter([*notes])))
 
-    async def finish_before(
-        self: ImportRunner, given: object, checked: object, commits: ImportCommits
-    ) -> object:
-        result = await finish(self, given, checked, commits)  # type: ignore[arg-type]
-        await notes(commits, *commits.later)  # type: ignore[attr-defined]
+    async def run_and_commit(self: ImportRunner, *given: Any) -> ImportResult:  # noqa: ANN401
+        result = await run(self, *given)
+        await later.get()()
         return result
 
     patch.setattr(ImportCommits, "notes", notes_later)
-    patch.setattr(ImportRunner, "_finish", finish_before)
+    patch.setattr(ImportRunner, "run", run_and_commit)
 
 
 def go_on_after_an_abort(patch: pytest.MonkeyPatch) -> None:

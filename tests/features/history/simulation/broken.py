@@ -1,16 +1,14 @@
 """Restorations that are broken on purpose."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
 from itertools import count
 
 import pytest
-from octavo_rules.identity import MutationId
 
 from octavo.features.history import job
-from octavo.features.history import job as restoring
-from octavo.features.history.rules import restoration
-from octavo.features.history.rules import restoration as restoration_rule
+from octavo.features.history.job import RestorationRunner
 from octavo.features.history.rules.restoration import Begun, DivergedFile, LeftFile, Restoration
 from octavo.features.history.rules.reversion import Reversion
 from octavo.features.history.sql.restorations import RestorationKey, StoredRestoration
@@ -27,20 +25,20 @@ def overwrite_what_others_write(patch: pytest.MonkeyPatch) -> None:
 
 def number_changesets_anew(patch: pytest.MonkeyPatch) -> None:
     """Each run gives the changesets new identifiers, and does not know those of another one."""
-    numbers = count()
-    named = job.changeset_id
+    numbers, of_run = count(), ContextVar("of_run", default=0)
+    named, run = job.changeset_id, RestorationRunner.run
 
-    def anew(self: job._Run, number: int) -> MutationId:
-        # All changesets of one run.
-        run = vars(self).setdefault("number_of_run", next(numbers))
-        return named(self._key, 1000 * run + number)
+    async def run_anew(self: RestorationRunner, key: RestorationKey) -> None:
+        of_run.set(1000 * next(numbers))
+        await run(self, key)
 
-    patch.setattr(job._Run, "_changeset_id", anew)
+    patch.setattr(job, "changeset_id", lambda key, number: named(key, of_run.get() + number))
+    patch.setattr(RestorationRunner, "run", run_anew)
 
 
 def leave_nothing_out_of_the_way(patch: pytest.MonkeyPatch) -> None:
     """Files return before others have left their paths."""
-    patch.setattr(restoration, "_needs", lambda _: {})
+    patch.setattr(job, "batches", lambda pending, *_: [(each,) for each in pending])
 
 
 def forget_what_was_left(patch: pytest.MonkeyPatch) -> None:
@@ -52,7 +50,7 @@ def forget_what_was_left(patch: pytest.MonkeyPatch) -> None:
 
         return read
 
-    patch.setattr(restoring, "unfinished", nothing)
+    patch.setattr(job, "unfinished", nothing)
 
 
 def go_on_as_who_began(patch: pytest.MonkeyPatch) -> None:
@@ -107,14 +105,14 @@ def make_room_for_what_stays_deleted(patch: pytest.MonkeyPatch) -> None:
 
 def give_no_former_path_back(patch: pytest.MonkeyPatch) -> None:
     """Files that were deleted for now stay so, although their former paths are free."""
-    patch.setattr(restoration_rule, "_free", lambda *_: {})
+    _alter_plans(patch, lambda planned, _: replace(planned, reinstated=()))
 
 
 def _alter_plans(
     patch: pytest.MonkeyPatch,
     altered: Callable[[Restoration, Sequence[DivergedFile]], Restoration],
 ) -> None:
-    plan = restoration_rule.restoration
+    plan = job.restoration
 
     def restoration(
         changed: Sequence[DivergedFile], others: Iterable[str], folder: str, begun: Begun | None
@@ -141,7 +139,7 @@ BROKEN = Broken(
         keep_silent_about_what_stays_deleted: "and is not named",
         count_what_stays_deleted: "are said to have returned|and is not named",
         make_room_for_what_stays_deleted: "was overwritten",
-        give_no_former_path_back: "its former path is free",
+        give_no_former_path_back: "and is said to be left",
     },
 )
 """What is left out, and the message of the first failing schedule."""

@@ -1,16 +1,18 @@
 """Access of programs that is broken on purpose, as identity in accounts."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import pytest
 from octavo_rules.identity import AccountId
 
+from octavo.access.audit import Audit
 from octavo.features.accounts.credentials import Credentials
 from octavo.features.oauth.authorization import IssuedTokens, Tokens
-from octavo.features.oauth.rules.authorization_request import Grant
 from octavo.features.oauth.sql import oauth_clients, oauth_grants
-from octavo.features.oauth.sql.oauth_grants import NewToken
 from octavo.model.access.account import ClientId, GrantId
+from octavo.model.access.audit import AuditEntry
 from octavo.model.access.token import digest_of, is_access_token
 from octavo.store import Script, Transaction
 from tests.features.accounts.simulation.service import simulate_identity
@@ -19,42 +21,45 @@ from tests.simulation.simulation import Broken, Simulation
 
 def use_up_nothing(patch: pytest.MonkeyPatch) -> None:
     """Codes and refresh tokens stay as they were when they give tokens."""
-
-    def replace(use: str, digest: bytes, tokens: tuple[NewToken, ...], now: int) -> Script[bool]:
-        table = "oauth_codes" if "oauth_codes" in use else "oauth_tokens"
-
-        async def insert_tokens(transaction: Transaction) -> bool:
-            row = await transaction.fetch_one(
-                f"SELECT grant_id FROM {table} WHERE digest = $1", digest
-            )
-            if row is not None:
-                await oauth_grants._insert(transaction, row[0], tokens)
-            return row is not None
-
-        return insert_tokens
-
-    patch.setattr(oauth_grants, "_replace", replace)
+    _forget_uses(patch, before=False)
 
 
 def check_uses_before(patch: pytest.MonkeyPatch) -> None:
     """Whether a code or a refresh token was used is read before the transaction of its use."""
-    replace = oauth_grants._replace
+    _forget_uses(patch, before=True)
 
-    def use_again(use: str, digest: bytes, tokens: tuple[NewToken, ...], now: int) -> Script[bool]:
-        return replace(use.replace("AND used_at IS NULL", ""), digest, tokens, now)
 
-    patch.setattr(oauth_grants, "_replace", use_again)
+def _forget_uses(patch: pytest.MonkeyPatch, *, before: bool) -> None:
+    """Take the use of a code or a refresh token back, before it gives tokens or afterwards."""
+
+    def forgetful(
+        use: Callable[..., Script[bool]], table: str, digest: bytes, *given: object
+    ) -> Script[bool]:
+        sql = f"UPDATE {table} SET used_at = NULL WHERE digest = $1"
+
+        async def use_again(transaction: Transaction) -> bool:
+            if before:
+                await transaction.execute(sql, digest)
+            used = await use(digest, *given)(transaction)
+            if not before:
+                await transaction.execute(sql, digest)
+            return used
+
+        return use_again
+
+    for name, table in (("exchange", "oauth_codes"), ("rotate", "oauth_tokens")):
+        patch.setattr(oauth_grants, name, partial(forgetful, getattr(oauth_grants, name), table))
 
 
 def forgive_replays(patch: pytest.MonkeyPatch) -> None:
     """A code or a refresh token that is used again is refused, and its grant remains."""
-    end = Tokens._end
+    write = Audit.write
 
-    async def forgive(self: Tokens, grant: Grant, reason: str, remote_address: str | None) -> None:
-        if reason == "program":
-            await end(self, grant, reason, remote_address)
+    async def forgive(self: Audit, script: Any, entries: Any, **access: Any) -> Any:  # noqa: ANN401
+        reused = isinstance(entries, AuditEntry) and "reused" in str(entries.detail.get("reason"))
+        return None if reused else await write(self, script, entries, **access)
 
-    patch.setattr(Tokens, "_end", forgive)
+    patch.setattr(Audit, "write", forgive)
 
 
 def remember_revoked_tokens(patch: pytest.MonkeyPatch) -> None:
@@ -111,13 +116,13 @@ def serve_any_program(patch: pytest.MonkeyPatch) -> None:
 
 def end_grants_unrecorded(patch: pytest.MonkeyPatch) -> None:
     """The end of a grant is not recorded."""
+    write = Audit.write
 
-    async def end(self: Tokens, account_id: AccountId, grant_id: GrantId, *_: object) -> bool:
-        ended = await self._store.write(oauth_grants.revoke(account_id, grant_id))
-        self._audit.after.access_changed(account_id, None)
-        return ended
+    async def end(self: Audit, script: Any, entries: Any, **access: Any) -> Any:  # noqa: ANN401
+        ends = isinstance(entries, AuditEntry) and entries.kind == "grant_revoked"
+        return await write(self, script, (lambda _: ()) if ends else entries, **access)
 
-    patch.setattr(Tokens, "_revoke", end)
+    patch.setattr(Audit, "write", end)
 
 
 BROKEN = Broken(

@@ -1,32 +1,32 @@
 """Published links that are broken on purpose: each omits something that the design depends on."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import pytest
-import trio
-from octavo_rules.identity import AccountId, FileId, RevisionId, WorkspaceId
+from octavo_rules.identity import AccountId, RevisionId, WorkspaceId
 
 from octavo.access.ports import milliseconds
 from octavo.features.publishing import composed_pages, links, signing
-from octavo.features.publishing.composed_pages import ComposedPages
 from octavo.features.publishing.link_access import LinkAccess
 from octavo.features.publishing.reading import PublishedReading
 from octavo.features.publishing.rules import PublicationId, PublishedLink, ReportId, moved_folder
 from octavo.features.publishing.signing import Tickets
 from octavo.features.publishing.sql import folder_links, link_reports, publications
+from octavo.features.publishing.sql.folder_links import follow_folders
 from octavo.features.publishing.sql.link_reports import TakenDown
 from octavo.features.publishing.sql.publications import ReadableLink
-from octavo.features.publishing.sql.rendered_notes import TextSource
 from octavo.features.publishing.sql.site_changes import ChangedFile
 from octavo.features.publishing.workspace_map import WorkspaceMap
 from octavo.model.access.token import digest_of
 from octavo.model.files import plan
 from octavo.model.files.changeset import AttachImage, UpdateFile
+from octavo.model.files.plan import Plan
 from octavo.store import Script, Transaction
-from octavo.store.queries.signing_keys import keys_of
+from tests.fakes.stores import listen_no_more, listen_too
 from tests.features.publishing.simulation.service import simulate_publishing
 from tests.simulation.simulation import Broken, Simulation
 
@@ -127,18 +127,16 @@ def show_any_map(patch: pytest.MonkeyPatch) -> None:
 
 def compose_with_any_map(patch: pytest.MonkeyPatch) -> None:
     """A page is composed with a map that has changed while its note was rendered."""
+    mapped = LinkAccess.mapped
 
-    async def compose(
-        self: ComposedPages, link: ReadableLink, site: WorkspaceMap, file: ChangedFile | None
-    ) -> bytes | None:
-        if file is not None:
-            source = TextSource(link.workspace, file.file_id, file.content, file.digest)
-            await self._renderings.get(source)
-        # What was rendered is at hand now.
-        return await composed(self, link, site, file)
+    async def unchanging(
+        self: LinkAccess, link: ReadableLink, token: str
+    ) -> tuple[ReadableLink, WorkspaceMap] | None:
+        found = await mapped(self, link, token)
+        # A copy has the files of the map, and keeps its shape.
+        return found and (found[0], copy(found[1]))
 
-    composed = ComposedPages._compose
-    patch.setattr(ComposedPages, "_compose", compose)
+    patch.setattr(LinkAccess, "mapped", unchanging)
 
 
 def follow_parts(patch: pytest.MonkeyPatch) -> None:
@@ -155,18 +153,15 @@ def follow_merges(patch: pytest.MonkeyPatch) -> None:
 
 def forget_earlier_changesets(patch: pytest.MonkeyPatch) -> None:
     """The changesets of a batch are looked at as if each were the only one."""
-    moved = folder_links._moved
 
-    async def moved_alone(
-        transaction: Transaction,
-        workspace: int,
-        folder: str,
-        before: object,
-        after: Mapping[FileId, str | None],
-    ) -> str | None:
-        return await moved(transaction, workspace, folder, {}, after)
+    async def follow_each(
+        transaction: Transaction, workspace_id: WorkspaceId, workspace: int, plans: Sequence[Plan]
+    ) -> None:
+        for each in plans:
+            await follow_folders(transaction, workspace_id, workspace, [each])
 
-    patch.setattr(folder_links, "_moved", moved_alone)
+    listen_no_more(patch, "committing", follow_folders)
+    listen_too(patch, "committing", follow_each)
 
 
 def follow_one_by_one(patch: pytest.MonkeyPatch) -> None:
@@ -229,12 +224,18 @@ def keep_deleted_notes(patch: pytest.MonkeyPatch) -> None:
 
 def sign_tickets_for_any_link(patch: pytest.MonkeyPatch) -> None:
     """A ticket is valid for every link with the same password."""
-    sign = signing._mac
+    verify = signing.verify_ticket
+    any_link = PublicationId("")
 
-    def sign_any(link: PublishedLink, head: bytes, secret: bytes) -> bytes:
-        return sign(replace(link, publication_id=PublicationId("")), head, secret)
+    def sign_any(link: PublishedLink, *given: Any) -> str:  # noqa: ANN401
+        return sign(replace(link, publication_id=any_link), *given)
 
-    patch.setattr(signing, "_mac", sign_any)
+    def verify_any(ticket: str, link: PublishedLink, *given: Any) -> bool:  # noqa: ANN401
+        return verify(ticket, replace(link, publication_id=any_link), *given)
+
+    sign = signing.sign_ticket
+    patch.setattr(signing, "sign_ticket", sign_any)
+    patch.setattr(signing, "verify_ticket", verify_any)
 
 
 def forget_when_tickets_end(patch: pytest.MonkeyPatch) -> None:
@@ -248,16 +249,19 @@ def forget_when_tickets_end(patch: pytest.MonkeyPatch) -> None:
 
 def look_for_keys_once(patch: pytest.MonkeyPatch) -> None:
     """Tickets are refused while another reader's look for their key is not over."""
+    verify = Tickets.verify
+    looking: set[Tickets] = set()
 
-    async def look(self: Tickets) -> None:
-        now = trio.current_time()
-        if now - self._looked_at >= 1:
-            self._looked_at = now
-            found = await self._store.read(keys_of("ticket"))
-            if found:
-                self._remember(found)
+    async def verify_or_refuse(self: Tickets, ticket: str, link: PublishedLink) -> bool:
+        if self in looking:
+            return False
+        looking.add(self)
+        try:
+            return await verify(self, ticket, link)
+        finally:
+            looking.remove(self)
 
-    patch.setattr(Tickets, "_look", look)
+    patch.setattr(Tickets, "verify", verify_or_refuse)
 
 
 def leave_reports(patch: pytest.MonkeyPatch) -> None:
