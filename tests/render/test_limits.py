@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from benchmarks.clients import corpus
 from octavo.model.refusal import UnrenderableNote
+from octavo.model.text_bounds import TextBounds
 from octavo.render import limits
 from octavo.render.limits import LIMITS, MEANINGS, check_changed, check_renderable
 from octavo.render.parser import parse
@@ -276,18 +277,18 @@ def test_changed_line_is_counted_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "- a line of prose\n" * 5_000
     bounds = check_changed(text)
     assert bounds is not None
-    counted: list[str] = []
-    depth = limits._depth
+    counted: list[int] = []
 
-    def noted(part: str) -> int:
-        counted.append(part)
-        return depth(part)
+    def noted(lines: int, *others: int) -> TextBounds:
+        counted.append(lines)
+        return TextBounds(lines, *others)
 
-    monkeypatch.setattr(limits, "_depth", noted)
+    monkeypatch.setattr(limits, "TextBounds", noted)
     changed = f"{text[:50_000]}[more](a.md){text[50_000:]}"
     again = check_changed(changed, text, bounds)
     assert again is not None
     assert again.levels == bounds.levels
-    assert [len(part) < 60 for part in counted] == [True]
+    # The line feeds around the line, and around what is counted.
+    assert counted == [4]
     with pytest.raises(UnrenderableNote, match="31 levels"):
         check_changed("> " * 30 + changed, changed, again)

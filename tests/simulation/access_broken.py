@@ -1,6 +1,7 @@
 """Access that is broken on purpose: each omits something that ends it, or tells of it, in time."""
 
-from collections.abc import Awaitable, Callable, Mapping
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -20,6 +21,7 @@ from octavo.store import StoreUnavailable
 from octavo.store.gathered_reads import GatheredReads
 from octavo.store.postgres.listening import Gap, Messages, _Listener
 from octavo.store.queries import process_notices, workspaces
+from octavo.store.queries.workspaces import WorkspaceAccess
 from octavo.ws.notice_stream import NoticeStream
 from tests.simulation import access_service
 from tests.simulation.access_process import AccessProcess
@@ -77,11 +79,9 @@ def announce_what_is_next(patch: pytest.MonkeyPatch) -> None:
 
 def check_no_memberships(patch: pytest.MonkeyPatch) -> None:
     """A stream checks its credential only."""
-
-    async def hold(self: NoticeStream) -> bool:
-        return True
-
-    patch.setattr(NoticeStream, "_check_workspaces", hold)
+    patch.setattr(
+        workspaces, "WorkspaceAccess", lambda cursor, _: WorkspaceAccess(cursor, member=True)
+    )
 
 
 def check_no_credential(patch: pytest.MonkeyPatch) -> None:
@@ -123,19 +123,19 @@ def keep_what_was_looked_up_before(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(CredentialCache, "keep", keep_anyway)
 
 
-def join_a_look_up_under_way(patch: pytest.MonkeyPatch) -> None:
-    """Who asks while the same is looked up gets what was read before it asked."""
-    read = GatheredReads._read
+def answer_from_an_earlier_look_up(patch: pytest.MonkeyPatch) -> None:
+    """Who asks shortly after somebody else gets what was read before it asked."""
+    find = GatheredReads.find
+    kept: dict[tuple[object, object], tuple[float, Any]] = {}
 
-    async def joined(self: GatheredReads[Any, Any], gathered: Any) -> None:  # noqa: ANN401
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(read, self, gathered)
-            await trio.lowlevel.checkpoint()
-            # Once it has begun.
-            if self._reading:
-                self._next = gathered
+    async def find_or_answer(self: GatheredReads[Any, Any], key: object) -> Any:  # noqa: ANN401
+        until, found = kept.get((self, key), (-math.inf, None))
+        if trio.current_time() > until:
+            found = await find(self, key)
+            kept[self, key] = trio.current_time() + 0.1, found
+        return found
 
-    patch.setattr(GatheredReads, "_read", joined)
+    patch.setattr(GatheredReads, "find", find_or_answer)
 
 
 def tell_everything_again(patch: pytest.MonkeyPatch) -> None:
@@ -158,21 +158,21 @@ def tell_everything_again(patch: pytest.MonkeyPatch) -> None:
 
 def follow_after_the_look(patch: pytest.MonkeyPatch) -> None:
     """The position is read first, and changes are listened to then."""
+    init: Callable[..., None] = NoticeStream.__init__
     subscribe = NoticeHub.subscribe
-    unsubscribed: Callable[..., None] = NoticeHub.unsubscribe
-    send = NoticeStream._send
 
-    def later(self: NoticeHub[Frame], workspace_id: WorkspaceId, listener: NoticeStream) -> None:
-        unsubscribed(self, workspace_id, listener)
+    def made(self: NoticeStream, *given: Any, workspace_access: Any, **named: Any) -> None:  # noqa: ANN401
+        async def look(workspace_ids: Sequence[WorkspaceId]) -> object:
+            found = await workspace_access(workspace_ids)
+            await trio.sleep(0.5)
+            for workspace_id in workspace_ids:
+                subscribe(given[1], workspace_id, self)
+            return found
 
-    async def send_and_subscribe(self: NoticeStream, **message: Any) -> None:  # noqa: ANN401
-        await send(self, **message)
-        if message["type"] == "subscribed":
-            await trio.sleep(0.2)
-            subscribe(self._hub, message["workspaceId"], self)
+        init(self, *given, workspace_access=look, **named)
 
-    patch.setattr(NoticeHub, "subscribe", later)
-    patch.setattr(NoticeStream, "_send", send_and_subscribe)
+    patch.setattr(NoticeHub, "subscribe", lambda *_: None)
+    patch.setattr(NoticeStream, "__init__", made)
 
 
 def take_failed_revocations_for_done(patch: pytest.MonkeyPatch) -> None:
@@ -197,13 +197,13 @@ ACCESS_BROKEN: Mapping[Break, str] = {
     check_no_access_after_a_gap: "outlived",
     wait_for_the_end_of_a_vanished_connection: "does not hear of the others",
     announce_what_is_next: "before it was committed",
-    check_no_memberships: "outlived its membership|was not told",
+    check_no_memberships: "outlived its membership|without being a member",
     check_no_credential: "outlived (its credential|the expiry)",
     cache_in_several_processes: "was served as|after its end|outlived its credential",
     remember_memberships: "was served as",
     # An open stream is checked with what was kept, too.
     keep_what_was_looked_up_before: "after its end|outlived its credential",
-    join_a_look_up_under_way: "after its end|was served as|outlived",
+    answer_from_an_earlier_look_up: "after its end|was served as|outlived",
     tell_everything_again: r"was told \d+ of .* after",
     follow_after_the_look: "was not told",
     _silent(members, "notify_access", "members"): "outlived its membership",

@@ -16,6 +16,7 @@ from octavo_rules.identity import Cursor, WorkspaceId
 from octavo.actors.jobs import indexing
 from octavo.actors.workspace.planning import PendingPush
 from octavo.features.links.sql import link_queries
+from octavo.features.links.sql.link_queries import FoundLink
 from octavo.store import Script, Transaction
 from octavo.store.queries import changesets, documents, feed, revision_rows
 from octavo.store.queries.feed import Heads, heads_after
@@ -43,12 +44,15 @@ def catch_up_in_one_step(patch: pytest.MonkeyPatch) -> None:
 
 def leave_out_the_last_unresolved_link(patch: pytest.MonkeyPatch) -> None:
     """One link that leads nowhere is not listed."""
-    unresolved = link_queries._unresolved
+    unresolved = link_queries.unresolved_links
 
-    async def most(*given: Any) -> list[Any]:  # noqa: ANN401
-        return (await unresolved(*given))[:-1]
+    def most(*given: Any) -> Script[list[FoundLink]]:  # noqa: ANN401
+        async def read(transaction: Transaction) -> list[FoundLink]:
+            return (await unresolved(*given)(transaction))[:-1]
 
-    patch.setattr(link_queries, "_unresolved", most)
+        return read
+
+    patch.setattr(link_queries, "unresolved_links", most)
 
 
 def index_changed_notes_twice(patch: pytest.MonkeyPatch) -> None:

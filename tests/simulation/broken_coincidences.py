@@ -1,14 +1,14 @@
 """Services that are broken where several things coincide, or where something must be forgotten."""
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
-import trio
-from greenroom import UNANSWERED, Envelope
+from greenroom import UNANSWERED, ActorQuarantined, Envelope, NotExecuted, directory
 from greenroom.cell import Cell
-from greenroom.directory import DirectoryChild, VirtualActorCell
+from greenroom.directory import ActivationLimit, VirtualActorCell
 from greenroom.mailbox import Mailbox
 from greenroom.restart import CrashRecord
 from octavo_rules.identity import Cursor, WorkspaceId
@@ -24,11 +24,11 @@ from octavo.features.search.note_search import SearchedTexts
 from octavo.features.search.rules import Ranked
 from octavo.features.search.sql import fulltext_index
 from octavo.model.files import plan
-from octavo.model.files.changeset import Changeset
 from octavo.model.files.plan import Batch, Plan
-from octavo.store import StoreUnavailable
+from octavo.store import Script, StoreUnavailable, Transaction
 from octavo.store.content_cache import ContentCache
-from octavo.store.queries import changesets
+from octavo.store.queries import changesets, feed
+from octavo.store.queries.feed import Heads
 from octavo.store.sqlite.transaction import SqliteTransaction
 from tests.fakes.stores import listen_no_more
 
@@ -36,20 +36,15 @@ Break = Callable[[pytest.MonkeyPatch], None]
 
 
 def stay_behind_when_others_were_faster(patch: pytest.MonkeyPatch) -> None:
-    """A workspace that another process changed is planned again without what it has changed."""
-    accept = WorkspaceActor._accept
+    """A workspace that another process changed goes on without what it has changed."""
 
-    async def stay(self: WorkspaceActor, state: Any, waiting: Any) -> Any:  # noqa: ANN401
-        async def known() -> Any:  # noqa: ANN401
-            return state
+    def nothing_after(workspace_id: WorkspaceId, cursor: Cursor) -> Script[Heads]:
+        async def read(transaction: Transaction) -> Heads:
+            return Heads(cursor, True, [])
 
-        refresh, self._refresh = self._refresh, known  # type: ignore[method-assign]
-        try:
-            return await accept(self, state, waiting)
-        finally:
-            self._refresh = refresh  # type: ignore[method-assign]
+        return read
 
-    patch.setattr(WorkspaceActor, "_accept", stay)
+    patch.setattr(feed, "heads_after", nothing_after)
 
 
 def reverse_batches(patch: pytest.MonkeyPatch) -> None:
@@ -69,18 +64,25 @@ def never_wake_a_quarantined_key(patch: pytest.MonkeyPatch) -> None:
 
 def lose_messages_at_passivation(patch: pytest.MonkeyPatch) -> None:
     """Messages that arrive while an actor is passivated are dropped."""
-    passivated = DirectoryChild._passivated
+    run = directory.run_incarnation  # type: ignore[attr-defined]
 
-    def lose(self: DirectoryChild, cell: VirtualActorCell) -> None:
-        cell.mailbox._messages.clear()
-        passivated(self, cell)
+    async def run_and_lose(cell: Cell, ready: Callable[[], None]) -> None:
+        await run(cell, ready)
+        if cell.mailbox.in_use:
+            await cell.mailbox.receive(100)
 
-    patch.setattr(DirectoryChild, "_passivated", lose)
+    patch.setattr(directory, "run_incarnation", run_and_lose)
 
 
 def forget_to_wake_after_passivation(patch: pytest.MonkeyPatch) -> None:
     """Messages that arrive while an actor is passivated wait until another one arrives."""
-    patch.setattr(DirectoryChild, "_passivated", DirectoryChild._sleep)
+    enqueue: Callable[[ActivationLimit[Any], Any], None] = ActivationLimit.enqueue
+
+    def enqueue_for_new(self: ActivationLimit[Any], cell: VirtualActorCell) -> None:
+        if not cell.mailbox.in_use:
+            enqueue(self, cell)
+
+    patch.setattr(ActivationLimit, "enqueue", enqueue_for_new)
 
 
 def forget_what_is_due_at_unsubscribe(patch: pytest.MonkeyPatch) -> None:
@@ -96,16 +98,13 @@ def forget_what_is_due_at_unsubscribe(patch: pytest.MonkeyPatch) -> None:
 
 def notify_the_first_listener_alone(patch: pytest.MonkeyPatch) -> None:
     """Of several listeners, only the first is notified."""
+    subscribe = NoticeHub.subscribe
 
-    async def notify(
-        self: NoticeHub[Any], workspace_id: WorkspaceId, cursor: Cursor, *, certain: bool
-    ) -> None:
-        frame = self._encode(workspace_id, cursor)
-        for listener in list(self._listeners.get(workspace_id, ()))[:1]:
-            listener.changed(workspace_id, cursor, frame, certain=certain)
-        await trio.lowlevel.checkpoint()
+    def subscribe_first(self: NoticeHub[Any], workspace_id: WorkspaceId, listener: Any) -> None:  # noqa: ANN401
+        if workspace_id not in self.listened_to():
+            subscribe(self, workspace_id, listener)
 
-    patch.setattr(NoticeHub, "_notify", notify)
+    patch.setattr(NoticeHub, "subscribe", subscribe_first)
 
 
 async def _do_nothing(*_: object) -> None:
@@ -128,21 +127,17 @@ def keep_the_documents_of_purged_notes(patch: pytest.MonkeyPatch) -> None:
 
 
 def keep_the_texts_of_purged_notes_in_searches(patch: pytest.MonkeyPatch) -> None:
-    """Searches hold the texts of purged notes when their actor fails before it publishes."""
-    add, publish = Batch.add, WorkspaceActor._publish
+    """Searches hold the texts of purged notes when it is unknown whether they were purged."""
+    init: Callable[..., None] = WorkspaceActor.__init__
 
-    def add_quietly(self: Batch, changeset: Changeset) -> Plan:
-        planned = add(self, changeset)
-        self.purges = False
-        return planned
+    def made(self: WorkspaceActor, *given: Any, purged: Callable[[], None], **named: Any) -> None:  # noqa: ANN401
+        def purged_for_certain() -> None:
+            if sys.exception() is None:
+                purged()
 
-    async def purge(self: WorkspaceActor, state: Any, batch: Batch, verdicts: Any) -> None:  # noqa: ANN401
-        await publish(self, state, batch, verdicts)
-        if any(change.outcome == "purged" for each in batch.plans for change in each.changes):
-            self._purged()
+        init(self, *given, purged=purged_for_certain, **named)
 
-    patch.setattr(Batch, "add", add_quietly)
-    patch.setattr(WorkspaceActor, "_publish", purge)
+    patch.setattr(WorkspaceActor, "__init__", made)
 
 
 def keep_texts_that_searches_read_before_a_purge(patch: pytest.MonkeyPatch) -> None:
@@ -213,6 +208,7 @@ def keep_the_keys_of_links(patch: pytest.MonkeyPatch) -> None:
         new = [each for each in changed if each[0].targets is None or not each[1].targets]
         await replace_keys(transaction, new)
 
+    # Every public function changes the rows of the files along with those of their keys.
     patch.setattr(link_index, "_replace_keys", keep)
 
 
@@ -237,34 +233,31 @@ def keep_the_words_of_former_names(patch: pytest.MonkeyPatch) -> None:
 
 def leave_messages_in_quarantine(patch: pytest.MonkeyPatch) -> None:
     """A quarantine refuses only what arrives later."""
-    crashed = DirectoryChild._crashed
+    refuse_waiting = Mailbox.refuse_waiting
 
-    def leave(self: DirectoryChild, cell: VirtualActorCell, error: BaseException) -> None:
-        waiting, cell.mailbox._messages = cell.mailbox._messages, []
-        crashed(self, cell, error)
-        cell.mailbox._messages = waiting
+    def leave(self: Mailbox, refusal: Callable[[], NotExecuted]) -> int:
+        quarantined = isinstance(refusal(), ActorQuarantined)
+        return 0 if quarantined else refuse_waiting(self, refusal)
 
-    patch.setattr(DirectoryChild, "_crashed", leave)
+    patch.setattr(Mailbox, "refuse_waiting", leave)
 
 
 def stamp_revisions_in_seconds(patch: pytest.MonkeyPatch) -> None:
     """The time of a revision has another unit than it should."""
+    planned = plan.plan
 
-    def next_of(self: Any, *given: Any) -> Any:  # noqa: ANN401
-        return replace(next_revision(self, *given), created_at=self.now // 1000)
+    def in_seconds(tree: Any, cursor: Cursor, change: Any, now: int, *given: Any) -> Plan:  # noqa: ANN401
+        return planned(tree, cursor, change, now // 1000, *given)
 
-    next_revision = plan._ChangesetPlanner._next
-    patch.setattr(plan._ChangesetPlanner, "_next", next_of)
+    patch.setattr(plan, "plan", in_seconds)
 
 
 def leave_out_the_origin(patch: pytest.MonkeyPatch) -> None:
     """Every change of a file counts as one of a device."""
-
-    def next_of(self: Any, *given: Any) -> Any:  # noqa: ANN401
-        return replace(next_revision(self, *given), origin="device")
-
-    next_revision = plan._ChangesetPlanner._next
-    patch.setattr(plan._ChangesetPlanner, "_next", next_of)
+    add = Batch.add
+    patch.setattr(
+        Batch, "add", lambda self, changeset: add(self, replace(changeset, origin="device"))
+    )
 
 
 def prune_what_receipts_name(patch: pytest.MonkeyPatch) -> None:
@@ -293,7 +286,7 @@ def keep_one_revision_too_few(patch: pytest.MonkeyPatch) -> None:
 
 
 BROKEN_COINCIDENCES: Mapping[Break, str] = {
-    stay_behind_when_others_were_faster: "without a fault: .* changes too often",
+    stay_behind_when_others_were_faster: "changes too often| told .* of |not linearizable",
     reverse_batches: "is legal, and was refused|was sent after .* came first",
     never_wake_a_quarantined_key: "is out of reach|a quarantine has ended",
     lose_messages_at_passivation: "a request .* took",

@@ -6,20 +6,22 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from octavo_rules.documents.document import ChangedDocument
 from octavo_rules.identity import Cursor, FileId, Position, RevisionId, WorkspaceId
 
+from octavo.actors.jobs import indexing
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.documents import DocumentBatch, DocumentCache, LiveDocument
 from octavo.documents.document_batch import BatchDocument
 from octavo.features.history.sql import history_pruning
 from octavo.features.links.sql import link_index
 from octavo.features.links.sql.link_index import LinkView
-from octavo.model.documents.update_log import DocumentLimits
 from octavo.model.files.plan import Plan
 from octavo.store import Script
 from octavo.store.queries import changesets, documents, files, index_backlog
 from octavo.store.queries.changesets import commit_changesets
 from octavo.store.queries.documents import put_documents
+from octavo.store.queries.index_backlog import BacklogStep, StoredStep, commit_step
 
 Break = Callable[[pytest.MonkeyPatch], None]
 
@@ -37,15 +39,10 @@ def keep_what_was_refused(patch: pytest.MonkeyPatch) -> None:
 def take_back_too_much(patch: pytest.MonkeyPatch) -> None:
     """A refused changeset also undoes what others of its batch did to the same document."""
 
-    def undo(self: DocumentBatch, file_id: FileId, before: Any) -> None:  # noqa: ANN401
-        if before is None:
-            self._documents.pop(file_id, None)
-            self._made.pop(file_id, None)
-        else:
-            live = LiveDocument(before.base, self._cache.yjs_client_id)
-            self._documents[file_id] = replace(before, live=live)
+    def rebuilt(self: BatchDocument, client: int) -> BatchDocument:
+        return replace(self, live=LiveDocument(self.base, client))
 
-    patch.setattr(DocumentBatch, "_undo", undo)
+    patch.setattr(BatchDocument, "rebuilt", rebuilt)
 
 
 def keep_documents_that_others_changed(patch: pytest.MonkeyPatch) -> None:
@@ -59,6 +56,7 @@ def keep_documents_that_others_changed(patch: pytest.MonkeyPatch) -> None:
         finally:
             self._cache = cache
 
+    # The cache itself discards documents as well, when others take their place.
     patch.setattr(WorkspaceActor, "_refresh", careless)
 
 
@@ -164,11 +162,14 @@ def give_documents_away_without_their_updates(patch: pytest.MonkeyPatch) -> None
 
 def append_to_what_is_not_stored(patch: pytest.MonkeyPatch) -> None:
     """Updates of a document that was written since are stored beside the one that was not."""
+    change = BatchDocument.change
 
-    def may_append(self: BatchDocument, limits: DocumentLimits) -> bool:
-        return self.kept
+    def append(self: BatchDocument, *given: Any) -> ChangedDocument | None:  # noqa: ANN401
+        if self.kept and self.logged < len(self.since):
+            self.stored = self.base
+        return change(self, *given)
 
-    patch.setattr(BatchDocument, "_may_append", may_append)
+    patch.setattr(BatchDocument, "change", append)
 
 
 def take_back_updates_that_are_stored(patch: pytest.MonkeyPatch) -> None:
@@ -189,10 +190,14 @@ def keep_pruned_texts_in_updates(patch: pytest.MonkeyPatch) -> None:
 def leave_deleted_files_in_the_index(patch: pytest.MonkeyPatch) -> None:
     """Deleted files are still found."""
 
-    async def forget(*given: object) -> None:
-        pass
+    def keep(step: BacklogStep[Any]) -> Script[StoredStep]:
+        live = [
+            replace(part, files={name: part.files[name] for name in part.entries})
+            for part in step.parts
+        ]
+        return commit_step(replace(step, parts=live))
 
-    patch.setattr(link_index, "_remove", forget)
+    patch.setattr(indexing, "commit_step", keep)
 
 
 def skip_a_file_at_the_cursor(patch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from greenroom import Envelope
-from greenroom.directory import DirectoryChild, VirtualActorCell
+from greenroom import ActorQuarantined, Envelope, NotExecuted, directory
+from greenroom.cell import Cell
+from greenroom.mailbox import Mailbox
 from octavo_rules.identity import FileId, WorkspaceId
 
 from octavo.actors.group_commit import Storage, Write
@@ -14,7 +15,7 @@ from octavo.actors.notice_hub import Listener, NoticeHub
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.actors.workspace.messages import Push
 from octavo.model.files.plan import Batch
-from octavo.store.queries import changesets
+from octavo.store.queries.changesets import PositionMoved
 from octavo.store.queries.revision_rows import select_in
 from octavo.store.transaction import Transaction
 from tests.fakes.stores import listen_too
@@ -77,21 +78,17 @@ def _watch_workspaces(patch: pytest.MonkeyPatch, saw: Saw) -> None:
 
 
 def _watch_commits(patch: pytest.MonkeyPatch, saw: Saw) -> None:
-    move_cursor, unsubscribe = changesets._move_cursor, NoticeHub.unsubscribe
+    unsubscribe = NoticeHub.unsubscribe
 
-    async def move(*given: Any) -> tuple[int, int, bool]:  # noqa: ANN401
-        try:
-            return await move_cursor(*given)
-        except changesets.PositionMoved:
-            saw("another process was faster")
-            raise
+    def moved(self: PositionMoved) -> None:
+        saw("another process was faster")
 
     def leave(self: NoticeHub[Any], workspace_id: WorkspaceId, listener: Listener[Any]) -> None:
         unsubscribe(self, workspace_id, listener)
         if workspace_id in self._due and workspace_id in self._listeners:
             saw("a listener leaves when others are due")
 
-    patch.setattr(changesets, "_move_cursor", move)
+    patch.setattr(PositionMoved, "__init__", moved)
     patch.setattr(NoticeHub, "unsubscribe", leave)
 
 
@@ -107,21 +104,21 @@ def _watch_storage(patch: pytest.MonkeyPatch, saw: Saw) -> None:
 
 
 def _watch_passivations(patch: pytest.MonkeyPatch, saw: Saw) -> None:
-    passivated, crashed = DirectoryChild._passivated, DirectoryChild._crashed
+    run = directory.run_incarnation  # type: ignore[attr-defined]
+    refuse_waiting = Mailbox.refuse_waiting
 
-    def sleep(self: DirectoryChild, cell: VirtualActorCell) -> None:
+    async def run_to_the_end(cell: Cell, ready: Callable[[], None]) -> None:
+        await run(cell, ready)
         if cell.mailbox.in_use:
             saw("messages wait at a passivation")
-        passivated(self, cell)
 
-    def crash(self: DirectoryChild, cell: VirtualActorCell, error: BaseException) -> None:
-        waits = cell.mailbox.in_use
-        crashed(self, cell, error)
-        if waits and cell.key_state == "quarantined":
+    def refuse(self: Mailbox, refusal: Callable[[], NotExecuted]) -> int:
+        if self.in_use and isinstance(refusal(), ActorQuarantined):
             saw("messages wait when a key is quarantined")
+        return refuse_waiting(self, refusal)
 
-    patch.setattr(DirectoryChild, "_passivated", sleep)
-    patch.setattr(DirectoryChild, "_crashed", crash)
+    patch.setattr(directory, "run_incarnation", run_to_the_end)
+    patch.setattr(Mailbox, "refuse_waiting", refuse)
 
 
 def _watch_purges(patch: pytest.MonkeyPatch, saw: Saw) -> None:

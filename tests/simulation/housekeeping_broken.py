@@ -25,6 +25,7 @@ from octavo.features.publishing.sql import publications
 from octavo.features.usage import feature as usage
 from octavo.store import Script, Store, StoreError, StoreUnavailable, Transaction
 from octavo.store.queries import audit, expiry, sweeping
+from tests.fakes.stores import listen_too
 from tests.simulation import housekeeping_service
 from tests.simulation.housekeeping_rows import DAY
 from tests.simulation.simulation import Break
@@ -112,15 +113,12 @@ def leave_receipts_of_deleted_workspaces(patch: pytest.MonkeyPatch) -> None:
 
 def sweep_one_workspace_too_many(patch: pytest.MonkeyPatch) -> None:
     """What a deletion has left is taken for that of the workspace after it."""
-    rest = sweeping._sweep_workspace
 
-    async def sweep(transaction: Transaction) -> bool:
-        await transaction.execute(
-            "DELETE FROM receipts WHERE workspace - 1 IN (SELECT pk FROM deleted_workspaces)"
-        )
-        return await rest(transaction)
+    async def sweep_next(transaction: Transaction, workspace: int) -> bool:
+        await transaction.execute("DELETE FROM receipts WHERE workspace = $1", workspace + 1)
+        return False
 
-    patch.setattr(sweeping, "_sweep_workspace", sweep)
+    listen_too(patch, "workspace_sweeping", sweep_next)
 
 
 def keep_clients_of_removed_accounts(patch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,9 @@
 
 from octavo_rules.identity import FileId, WorkspaceId
 
+from octavo.features.links.sql import link_queries
 from octavo.features.links.sql.link_index import links_in, packed, sources_of, targets_of
-from octavo.features.links.sql.link_queries import FIRST, links_of_file, unresolved_links
+from octavo.features.links.sql.link_queries import FIRST, links_of_file
 from octavo.model.links.extraction import links_of
 from octavo.model.links.resolution import paths_by_key, resolve
 from octavo.store import Script, Transaction
@@ -51,7 +52,7 @@ def faults_of_links(workspace: Kept) -> Script[list[str]]:
                     if to == file_id != name
                 ],
             )
-        unresolved = await unresolved_links(workspace_id, FIRST, MANY)(transaction)
+        unresolved = await link_queries.unresolved_links(workspace_id, FIRST, MANY)(transaction)
         expect(
             "unresolved links",
             [(each.file_id, each.target) for each in unresolved],

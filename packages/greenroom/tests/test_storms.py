@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable
 import pytest
 from greenroom import ActorSpec, ref, supervision
 from greenroom.cell import Cell
-from greenroom.directory import DirectoryChild, VirtualActorCell
 from greenroom.mailbox import Envelope, EnvelopeState, Mailbox
 from greenroom.testing import Deadlock, ScheduleFailure, explore
 from greenroom.testing.plugin import Explore
@@ -77,10 +76,7 @@ def test_an_asker_that_trusts_its_deadline_is_caught(monkeypatch: pytest.MonkeyP
 
 
 def test_passivation_that_drops_the_mailbox_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forget(self: DirectoryChild, cell: VirtualActorCell) -> None:
-        del self._cells[cell.key]
-
-    monkeypatch.setattr(DirectoryChild, "_passivated", forget)
+    monkeypatch.setattr(Mailbox, "in_use", False)
     assert isinstance(caught(activation_storm).error, Deadlock)
 
 

@@ -189,7 +189,7 @@ def leave_workspaces_to_nobody(patch: pytest.MonkeyPatch) -> None:
 
 def let_the_last_owner_leave(patch: pytest.MonkeyPatch) -> None:
     """Nobody checks whether a workspace keeps an owner."""
-    # A step of two scripts, which would have to be written anew without it.
+    # Two scripts take this step, and would have to be written anew to leave it out.
     patch.setattr(members, "_require_another_owner", _nothing)
 
 

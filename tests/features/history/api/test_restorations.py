@@ -1,23 +1,24 @@
 """Restoring a workspace, or a folder of it, to a moment."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 import trio
+from greenroom import Directory
 from octavo_rules.content import NoteText
 from octavo_rules.identity import ContentId, FileId
 from octavo_rules.problems import DocumentTooLarge
 from trio.testing import wait_all_tasks_blocked
 
+from octavo.actors.workspace.messages import Push
 from octavo.documents.document_batch import DocumentBatch
 from octavo.features.history import job
 from octavo.features.history.rules.restoration import Begun, Restoration
-from octavo.features.history.rules.reversion import Reversion
 from octavo.features.history.sql.past_states import StatesSince
 from octavo.features.history.sql.restorations import MAX_LEFT, RestorationKey
-from octavo.model.files.revision import Revision
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import START
 from tests.fakes.image_files import encoded, picture
@@ -332,24 +333,41 @@ async def rotated(api: NotesApi, files: int = 20) -> tuple[list[Note], int]:
     return notes, then
 
 
+def around_changesets(
+    monkeypatch: pytest.MonkeyPatch,
+    before: Callable[[], Awaitable[object]] = trio.lowlevel.checkpoint,
+    after: Callable[[], Awaitable[object]] = trio.lowlevel.checkpoint,
+) -> list[int]:
+    """Do something else before and after each changeset that a restoration tries.
+
+    Returns the number of files of each.
+    """
+    ask, tried = Directory.ask, list[int]()
+
+    async def attempt(self: Any, key: Any, message: Any, **named: Any) -> object:  # noqa: ANN401
+        if not isinstance(message, Push) or message.changeset.origin != "restore":
+            return await ask(self, key, message, **named)
+        tried.append(len(message.changeset.operations))
+        await before()
+        try:
+            return await ask(self, key, message, **named)
+        finally:
+            await after()
+
+    monkeypatch.setattr(Directory, "ask", attempt)
+    return tried
+
+
 def interrupt(
     monkeypatch: pytest.MonkeyPatch, at: int, act: Callable[[], Awaitable[object]]
 ) -> None:
     """Do something else after a number of changesets of restorations."""
-    return_files, made = job._Run._return_files, 0
 
-    async def interrupted(
-        self: job._Run,
-        batch: tuple[Reversion, ...],
-        targets: Mapping[FileId, Revision | None],
-    ) -> bool:
-        nonlocal made
-        if made == at:
+    async def act_once() -> None:
+        if len(tried) == at:
             await act()
-        made += 1
-        return await return_files(self, batch, targets)
 
-    monkeypatch.setattr(job._Run, "_return_files", interrupted)
+    tried = around_changesets(monkeypatch, after=act_once)
 
 
 async def test_restoration_that_stopped_midway_goes_on_as_another_account(
@@ -480,28 +498,6 @@ async def test_file_that_was_deleted_for_now_and_cannot_return_is_reinstated_or_
         assert result["done"] == 19
 
 
-def before_each_attempt(
-    monkeypatch: pytest.MonkeyPatch, act: Callable[[], Awaitable[object]]
-) -> list[int]:
-    """Let others write between what a restoration reads and each changeset of it.
-
-    Returns the number of files of each changeset that it tries.
-    """
-    return_files, tried = job._Run._return_files, list[int]()
-
-    async def attempt(
-        self: job._Run,
-        batch: tuple[Reversion, ...],
-        targets: Mapping[FileId, Revision | None],
-    ) -> bool:
-        tried.append(len(batch))
-        await act()
-        return await return_files(self, batch, targets)
-
-    monkeypatch.setattr(job._Run, "_return_files", attempt)
-    return tried
-
-
 async def test_restoration_returns_files_while_others_change_one_before_each_attempt(
     api: NotesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -517,7 +513,7 @@ async def test_restoration_returns_files_while_others_change_one_before_each_att
                 theirs.append(note)
                 return
 
-    tried = before_each_attempt(monkeypatch, write_to_the_last)
+    tried = around_changesets(monkeypatch, write_to_the_last)
     result = await done(api, position=then)
     assert tried == [8, 3, 3, 1]
     assert result["done"] == 4
@@ -532,18 +528,15 @@ async def test_restoration_returns_the_others_while_the_path_of_one_is_taken_and
     then = await position(api)
     for at, note in enumerate(notes):
         await note.update(path=f"moved/{at}.md")
-    plan_anew = job._Run._count_committed
 
-    async def leave(self: job._Run) -> None:
+    async def leave() -> None:
         await other.update(path="elsewhere.md")
-        await plan_anew(self)
 
     async def take() -> None:
         if len(tried) < 10:
             await other.update(path="0.md")
 
-    monkeypatch.setattr(job._Run, "_count_committed", leave)
-    tried = before_each_attempt(monkeypatch, take)
+    tried = around_changesets(monkeypatch, take, leave)
     result = await done(api, position=then)
     assert tried == [8, 3, 1, 1, 2, 3, 2, 1, 1, 1]
     assert (result["done"], left(result)) == (8, [])

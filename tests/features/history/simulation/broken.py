@@ -9,6 +9,7 @@ import pytest
 
 from octavo.features.history import job
 from octavo.features.history.job import RestorationRunner
+from octavo.features.history.rules import restoration as rules
 from octavo.features.history.rules.restoration import Begun, DivergedFile, LeftFile, Restoration
 from octavo.features.history.rules.reversion import Reversion
 from octavo.features.history.sql.restorations import RestorationKey, StoredRestoration
@@ -112,7 +113,7 @@ def _alter_plans(
     patch: pytest.MonkeyPatch,
     altered: Callable[[Restoration, Sequence[DivergedFile]], Restoration],
 ) -> None:
-    plan = job.restoration
+    plan = rules.restoration
 
     def restoration(
         changed: Sequence[DivergedFile], others: Iterable[str], folder: str, begun: Begun | None
