@@ -157,13 +157,12 @@ def trust_what_was_known_before_a_failure(patch: pytest.MonkeyPatch) -> None:
 
 def trust_to_be_alone(patch: pytest.MonkeyPatch) -> None:
     """Heads are returned without a check for the changes of other processes."""
-    refresh = WorkspaceActor.handle_batch
+    init: Callable[..., None] = WorkspaceActor.__init__
 
-    async def alone(self: WorkspaceActor, batch: Sequence[Envelope[Any]]) -> None:
-        self._shared = False
-        await refresh(self, batch)
+    def made(self: WorkspaceActor, *given: Any, shared: bool, **named: Any) -> None:  # noqa: ANN401
+        init(self, *given, shared=False, **named)
 
-    patch.setattr(WorkspaceActor, "handle_batch", alone)
+    patch.setattr(WorkspaceActor, "__init__", made)
 
 
 def _keep_after(patch: pytest.MonkeyPatch, before: Callable[..., Any]) -> None:
