@@ -1,10 +1,8 @@
 """The fixtures that tests of several rooms and features use."""
 
 from collections.abc import AsyncIterator, Iterator
-from random import Random
 
 import pytest
-import trio
 
 from tests.e2e.databases import new_database
 from tests.fakes.emptied_database import EmptiedDatabase, emptied_database
@@ -12,7 +10,6 @@ from tests.fakes.identity_fixture import IdentityFixture, identity_fixture
 from tests.fakes.notes_api import Client, NotesApi, opened
 from tests.fakes.page_reader import Installation, PageReader, installation
 from tests.fakes.postgres_server import server_url
-from tests.fakes.stores import open_postgres
 from tests.fakes.users_api import UsersApi
 
 
@@ -76,15 +73,8 @@ def new_postgres_url(postgres_server: str) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def emptied_postgres(postgres_server: str) -> Iterator[EmptiedDatabase]:
     """The database of `postgres_url`."""
-
-    async def migrate(url: str) -> None:
-        async with open_postgres(url, random=Random(1).random):
-            pass
-
-    with new_database(postgres_server) as url:
-        trio.run(migrate, url)
-        with emptied_database(url) as database:
-            yield database
+    with emptied_database(postgres_server) as database:
+        yield database
 
 
 @pytest.fixture

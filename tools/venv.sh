@@ -71,7 +71,7 @@ make_venv() {
 # install_lock LEVEL LOCK SUM: what the lock names and nothing else, each file checked by its hash.
 install_lock() {
     say "installing what $2 names (a minute or less)"
-    # Python compiles what it imports, once; of what only the checks need that is little.
+    # Most modules that the checks install are never imported; the others are compiled then.
     compile=$([ "$1" = runtime ] || printf -- --no-compile)
     pip install $compile --require-hashes --no-deps --only-binary :all: --requirement "$2"
     record "$1" "$3"

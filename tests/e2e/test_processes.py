@@ -169,7 +169,7 @@ async def test_unavailable_database_gets_503_and_nothing_is_lost_on_its_return()
         assert code == 0
         # What each process records from time to time may fall into the outage.
         lines = [line for line in output if " not recorded" not in line]
-        # Each kind of use is reported once. Whether anything was written meanwhile, depends.
+        # Each kind of use is reported once; whether anything is written depends on the moment.
         uses = [use for line in lines for use in re.findall("database can't be (.+) now:", line)]
         assert len(uses) == len(lines), lines
         assert uses.count("read") == 1

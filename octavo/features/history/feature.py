@@ -67,7 +67,7 @@ def retention_of(settings: HistorySettings) -> Retention:
 
 PROGRAMS = f"{WORKSPACE}/programs"
 
-connected = where_provided("connects_programs")
+where_programs_connect = where_provided("connects_programs")
 
 FEATURE = Feature(
     "history",
@@ -80,9 +80,9 @@ FEATURE = Feature(
             "Programs",
             PROGRAMS,
             50,
-            lambda viewer: connected(viewer) or viewer.path.endswith("/programs"),
+            lambda viewer: where_programs_connect(viewer) or viewer.path.endswith("/programs"),
         ),
-        MenuEntry("notes", "Programs", PROGRAMS, 80, connected),
+        MenuEntry("notes", "Programs", PROGRAMS, 80, where_programs_connect),
     ],
     retention=lambda settings: [
         removal(restorations.expire, RECEIPT_DAYS),

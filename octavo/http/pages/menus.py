@@ -26,7 +26,7 @@ class Viewer:
         account_role: that of the account; None for a stranger.
         role: that of the account in the workspace; None outside of one.
         path: the path of the page, or of the one that its tab leads to.
-        provided: the names that features provide to the templates.
+        provided: the global names of the templates; features provide some of them.
     """
 
     account_role: str | None
@@ -61,7 +61,10 @@ def members_with(right: Right) -> Callable[[Viewer], bool]:
 
 
 def where_provided(name: str) -> Callable[[Viewer], bool]:
-    """Show an entry where a feature provides ``name`` to the templates, and it is not empty."""
+    """Show an entry where the templates have a global ``name`` that is true.
+
+    Features set them with `PageRegistry.provide`.
+    """
     return lambda viewer: bool(viewer.provided.get(name))
 
 

@@ -169,7 +169,7 @@ class PageRegistry:
         return self._public_url
 
     def provide(self, **variables: object) -> None:
-        """Let all templates use ``variables``."""
+        """Let all templates use ``variables``, and the menus depend on them (`where_provided`)."""
         self._app.jinja_env.globals.update(variables)
 
     def page(

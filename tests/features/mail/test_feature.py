@@ -4,6 +4,8 @@ import re
 import time
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -12,8 +14,10 @@ from octavo.cli.output import Failed
 from octavo.features.accounts.commands import recover as recovery
 from octavo.features.accounts.password_reset import PasswordReset
 from octavo.features.mail import sending
+from octavo.features.mail.feature import mail_feature
 from octavo.features.mail.sending import mail_transport
 from octavo.features.mail.settings import Sender, SmtpSecurity
+from octavo.kernel import Kernel
 from octavo.model.access.account import Address
 from octavo.service.features import LISTENERS
 from octavo.service.settings import Settings
@@ -35,6 +39,13 @@ def settings(port: int, security: SmtpSecurity = "none", **more: object) -> Sett
             **more,
         }
     )
+
+
+@pytest.mark.parametrize(("given", "sends"), [(Settings(), False), (settings(25), True)])
+def test_pages_know_whether_there_is_a_mail_server(given: Settings, sends: bool) -> None:
+    # Nothing of the kernel is used before the worker runs.
+    kernel = cast(Kernel, SimpleNamespace(store=None, shared=False))
+    assert mail_feature(kernel, given).sends == sends
 
 
 async def test_test_message_is_sent() -> None:

@@ -41,8 +41,8 @@ ADD_OWNER = """
 
 
 @pytest.fixture
-async def pooler(postgres_url: str) -> AsyncIterator[Pooler]:
-    async with pooler_before(postgres_url) as running:
+async def pooler(new_postgres_url: str) -> AsyncIterator[Pooler]:
+    async with pooler_before(new_postgres_url) as running:
         yield running
 
 
@@ -58,9 +58,9 @@ async def test_isolation_and_limits_do_not_depend_on_startup_parameters(
     assert pooler.dropped == set()
 
 
-async def test_transaction_asks_for_isolation_and_limits_itself(postgres_url: str) -> None:
+async def test_transaction_asks_for_isolation_and_limits_itself(new_postgres_url: str) -> None:
     reset = "SELECT set_config(name, reset_val, false) FROM pg_settings WHERE name IN ($1, $2, $3)"
-    async with opened(postgres_url, connections=1) as alone:
+    async with opened(new_postgres_url, connections=1) as alone:
         # As a pooler does between two clients.
         await alone.read(single_statement(fetching(reset, *ASKED)))
         assert await alone.read(single_statement(settings())) == [

@@ -21,8 +21,8 @@ def add_pages(
 
     ``reset_opens`` returns whether a link to choose a password is valid, ``usage`` what the
     installation has used in the month; ``portal`` has the addresses of the operator's portal by the
-    name of each page. ``now`` is in seconds of Unix time; ``sends_mail`` is
-    whether the installation can send messages.
+    name of each page. ``now`` is in seconds of Unix time. ``sends_mail`` is whether the
+    installation can send messages.
     """
     sign_in.add_sign_in_pages(site)
     sign_in.add_password_reset_pages(site, reset_opens, sends_mail=sends_mail)

@@ -22,7 +22,11 @@ ResetOpens = Callable[[str], Awaitable[bool]]
 
 
 def add_password_reset_pages(site: PageRegistry, opens: ResetOpens, *, sends_mail: bool) -> None:
-    """Serve the pages; ``opens`` returns whether a link is valid."""
+    """Serve the pages.
+
+    ``opens`` returns whether a link is valid. ``sends_mail`` is whether the installation can send
+    one.
+    """
     site.provide(sends_mail=sends_mail)
 
     @site.page(FORGOTTEN, Audience.ANYBODY)
