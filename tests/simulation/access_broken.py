@@ -22,7 +22,7 @@ from octavo.store.gathered_reads import GatheredReads
 from octavo.store.postgres.listening import Gap, Messages, _Listener
 from octavo.store.queries import process_notices, workspaces
 from octavo.store.queries.workspaces import WorkspaceAccess
-from octavo.ws.notice_stream import NoticeStream
+from octavo.ws.notice_stream import NoticeStream, ReadAccess, StillValid
 from tests.simulation import access_service
 from tests.simulation.access_process import AccessProcess
 from tests.simulation.simulation import Break
@@ -79,9 +79,35 @@ def announce_what_is_next(patch: pytest.MonkeyPatch) -> None:
 
 def check_no_memberships(patch: pytest.MonkeyPatch) -> None:
     """A stream checks its credential only."""
-    patch.setattr(
-        workspaces, "WorkspaceAccess", lambda cursor, _: WorkspaceAccess(cursor, member=True)
-    )
+    init: Callable[..., None] = NoticeStream.__init__
+
+    def made(
+        self: NoticeStream,
+        *given: Any,  # noqa: ANN401
+        workspace_access: ReadAccess,
+        still_valid: StillValid,
+        **named: Any,  # noqa: ANN401
+    ) -> None:
+        checking = False
+
+        async def valid() -> bool:
+            nonlocal checking
+            checking = await still_valid()
+            return checking
+
+        async def look(workspace_ids: Sequence[WorkspaceId]) -> dict[WorkspaceId, WorkspaceAccess]:
+            # A check looks at the credential first, a subscription at the workspace alone.
+            nonlocal checking
+            checked, checking = checking, False
+            found = await workspace_access(workspace_ids)
+            return {
+                workspace_id: access._replace(member=access.member or checked)
+                for workspace_id, access in found.items()
+            }
+
+        init(self, *given, workspace_access=look, still_valid=valid, **named)
+
+    patch.setattr(NoticeStream, "__init__", made)
 
 
 def check_no_credential(patch: pytest.MonkeyPatch) -> None:
@@ -197,7 +223,7 @@ ACCESS_BROKEN: Mapping[Break, str] = {
     check_no_access_after_a_gap: "outlived",
     wait_for_the_end_of_a_vanished_connection: "does not hear of the others",
     announce_what_is_next: "before it was committed",
-    check_no_memberships: "outlived its membership|without being a member",
+    check_no_memberships: "outlived its membership",
     check_no_credential: "outlived (its credential|the expiry)",
     cache_in_several_processes: "was served as|after its end|outlived its credential",
     remember_memberships: "was served as",

@@ -2,17 +2,18 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 import pytest
 import trio
 from greenroom import Envelope
-from octavo_rules.identity import START, Cursor, MutationId, Position, WorkspaceId
+from octavo_rules.identity import START, Cursor, MutationId, WorkspaceId
 from outcome import Value
 
 from octavo.actors.group_commit import Storage, Write
 from octavo.actors.notice_hub import NoticeHub
-from octavo.actors.workspace.actor import WorkspaceActor
+from octavo.actors.workspace.actor import Announce, WorkspaceActor
 from octavo.actors.workspace.planning import PendingPush, PlannedBatch, Planner
 from octavo.model.files.plan import Batch, Plan, Receipt, receipt_of
 from octavo.store import Script, Transaction
@@ -56,12 +57,29 @@ def storage_replies_before_commit(patch: pytest.MonkeyPatch) -> None:
 
 def announce_before_commit(patch: pytest.MonkeyPatch) -> None:
     """Listeners are notified of a position before its commit."""
-    announce: Callable[[NoticeHub[Any], WorkspaceId, Cursor], None] = NoticeHub.announce
+    init: Callable[..., None] = WorkspaceActor.__init__
+    plan = Planner.plan
+    announcing: ContextVar[Callable[[Cursor], None]] = ContextVar("announcing")
 
-    def early(self: NoticeHub[Any], workspace_id: WorkspaceId, cursor: Cursor) -> None:
-        announce(self, workspace_id, Cursor(Position(cursor.position + 1), cursor.mark))
+    def made(
+        self: WorkspaceActor,
+        workspace_id: WorkspaceId,
+        *given: Any,  # noqa: ANN401
+        announce: Announce,
+        **named: Any,  # noqa: ANN401
+    ) -> None:
+        # The task that makes an actor plans its batches.
+        announcing.set(partial(announce, workspace_id))
+        init(self, workspace_id, *given, announce=announce, **named)
 
-    patch.setattr(NoticeHub, "announce", early)
+    async def plan_and_announce(self: Planner, *given: Any) -> PlannedBatch:  # noqa: ANN401
+        planned = await plan(self, *given)
+        if planned.batch.plans:
+            announcing.get()(planned.batch.cursor)
+        return planned
+
+    patch.setattr(WorkspaceActor, "__init__", made)
+    patch.setattr(Planner, "plan", plan_and_announce)
 
 
 def never_announce_what_was_read(patch: pytest.MonkeyPatch) -> None:

@@ -106,7 +106,16 @@ def make_room_for_what_stays_deleted(patch: pytest.MonkeyPatch) -> None:
 
 def give_no_former_path_back(patch: pytest.MonkeyPatch) -> None:
     """Files that were deleted for now stay so, although their former paths are free."""
-    _alter_plans(patch, lambda planned, _: replace(planned, reinstated=()))
+
+    def give_nothing_back(planned: Restoration, _: Sequence[DivergedFile]) -> Restoration:
+        free = {each.head.file_id for each in planned.reinstated}
+        left = (
+            replace(each, reason="still_deleted") if each.head.file_id in free else each
+            for each in planned.left
+        )
+        return replace(planned, left=tuple(left), reinstated=())
+
+    _alter_plans(patch, give_nothing_back)
 
 
 def _alter_plans(
@@ -140,7 +149,7 @@ BROKEN = Broken(
         keep_silent_about_what_stays_deleted: "and is not named",
         count_what_stays_deleted: "are said to have returned|and is not named",
         make_room_for_what_stays_deleted: "was overwritten",
-        give_no_former_path_back: "and is said to be left",
+        give_no_former_path_back: "its former path is free",
     },
 )
 """What is left out, and the message of the first failing schedule."""

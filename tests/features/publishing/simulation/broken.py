@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import pytest
+import trio
 from octavo_rules.identity import AccountId, RevisionId, WorkspaceId
 
 from octavo.access.ports import milliseconds
@@ -254,6 +255,10 @@ def look_for_keys_once(patch: pytest.MonkeyPatch) -> None:
 
     async def verify_or_refuse(self: Tickets, ticket: str, link: PublishedLink) -> bool:
         if self in looking:
+            with trio.CancelScope() as without_waiting:
+                without_waiting.cancel()
+                # A key that is known is not looked for.
+                return await verify(self, ticket, link)
             return False
         looking.add(self)
         try:
