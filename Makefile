@@ -8,11 +8,11 @@ ARGS ?=
 SOAK ?= 480
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test storm simulate fuzz siege soak lint check demo bench lock examples screenshots size dist clean dev yjs better-auth axe html-validate mcp-conformance oauth-clients oldest-sqlite
+.PHONY: help install run test storm simulate fuzz siege soak mutants lint check demo bench lock examples screenshots size dist clean dev yjs better-auth axe html-validate mcp-conformance oauth-clients oldest-sqlite
 
 help: ## say what each command does
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 22
-	@echo "PYTHON=... names the interpreter; ARGS=... is added to the command of run, test, storm, simulate, fuzz, siege, soak, screenshots, examples, demo, bench or lock."
+	@echo "PYTHON=... names the interpreter; ARGS=... is added to the command of run, test, storm, simulate, fuzz, siege, soak, mutants, screenshots, examples, demo, bench or lock."
 
 install: ## install Octavo with what it needs to run, from requirements.lock
 	@tools/venv.sh runtime '$(PYTHON)' $(VENV)
@@ -74,6 +74,11 @@ siege: dev ## kill, mislead, overload and probe the real server for more than ha
 soak: dev ## use the real server for 20 minutes, delete everything, and see that nothing is left
 	@OCTAVO_SOAK_SECONDS=$(SOAK) $(BIN)/pytest -q -n 0 -s tests/e2e/soak $(ARGS)
 
+mutants: dev ## plant thousands of small faults, and write down which of them no test finds
+	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --require-hashes --no-deps \
+		--only-binary :all: --requirement requirements-mutants.lock
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m tools.mutants $(ARGS)
+
 screenshots: dev ## write pictures of every page to build/screenshots
 	@$(BIN)/python -m tools.screenshots $(ARGS)
 
@@ -112,10 +117,15 @@ BUILD_REQUIRES = $(BIN)/python -c 'import sys, tomllib; \
 	[print(*tomllib.load(open(file, "rb"))["build-system"]["requires"], sep="\n") for file in sys.argv[1:]]' \
 	pyproject.toml $(PACKAGES:%=packages/%/pyproject.toml)
 
-lock: dev ## write both lock files anew; ARGS=--upgrade takes the newest versions
+MUTANTS = $(BIN)/python -c 'import tomllib; \
+	print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["mutants"], sep="\n")'
+
+lock: dev ## write the lock files anew; ARGS=--upgrade takes the newest versions
 	@$(BUILD_REQUIRES) | $(COMPILE) --output-file requirements.lock
 	@$(BUILD_REQUIRES) | $(COMPILE) --extra testing --extra dev \
 		--constraint requirements.lock --output-file requirements-dev.lock
+	@$(MUTANTS) | $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-deps --python-version 3.11 \
+		--custom-compile-command 'make lock' $(ARGS) - --output-file requirements-mutants.lock
 
 dist: dev ## build a wheel of each distribution into dist
 	@rm -rf dist

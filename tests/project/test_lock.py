@@ -10,6 +10,7 @@ from tests.project.source import ROOT
 
 RUNTIME = "requirements.lock"
 DEV = "requirements-dev.lock"
+MUTANTS = "requirements-mutants.lock"
 # A requirement at the start of a line, its environment marker, then what follows it, indented.
 ENTRY = re.compile(
     r"^(?P<name>\S+?)==(?P<version>\S+)(?: ; (?P<marker>[^\\\n]+?))? ?"
@@ -43,7 +44,7 @@ def direct(*groups: str) -> set[str]:
     return names - {each["project"]["name"] for each in tables}
 
 
-@pytest.mark.parametrize("lock", [RUNTIME, DEV])
+@pytest.mark.parametrize("lock", [RUNTIME, DEV, MUTANTS])
 def test_lock_every_requirement_has_hashes(lock: str) -> None:
     requirements = [line for line in text(lock).splitlines() if re.match(r"[^\s#]", line)]
     found = list(ENTRY.finditer(text(lock)))
@@ -54,7 +55,7 @@ def test_lock_every_requirement_has_hashes(lock: str) -> None:
         assert all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", h) for h in hashes), entry["name"]
 
 
-@pytest.mark.parametrize("lock", [RUNTIME, DEV])
+@pytest.mark.parametrize("lock", [RUNTIME, DEV, MUTANTS])
 def test_lock_names_no_location(lock: str) -> None:
     assert re.search(r"://|--\S*(index|links|host)| @ |^-[ief]", text(lock), re.MULTILINE) is None
 
@@ -72,7 +73,11 @@ def test_lock_holds_every_direct_dependency(lock: str, groups: tuple[str, ...]) 
     assert direct(*groups) <= entries(lock).keys()
 
 
+def test_lock_of_mutants_holds_what_they_need_alone() -> None:
+    assert entries(MUTANTS).keys() == direct("mutants") - direct()
+
+
 def test_every_direct_dependency_is_accounted_for() -> None:
     page = (ROOT / "docs/dependencies.md").read_text()
     rows = set(re.findall(r"^\| \[?`?([a-z0-9-]+)", page, re.MULTILINE)) - {"package"}
-    assert rows == direct("testing", "dev")
+    assert rows == direct("testing", "dev", "mutants")

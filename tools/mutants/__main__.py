@@ -1,0 +1,295 @@
+"""Run mutants, and write down what became of them.
+
+Usage: python -m tools.mutants [--seed N] [--only TEXT] [--survivors] [--list]
+
+Without options every mutant of the modules that decide rights is run, and a draw of the others;
+what has a stored result is not run again. A run that was stopped goes on where it was. ``--only``
+selects modules by a part of their names, ``--survivors`` runs only what survived before, with the
+tests that there are now. ``--list`` runs nothing, and prints the survivors that are not known as
+equivalent.
+
+Results are in ``tools/mutants/results.json``, by the digests of a module and of its tests. Mutants
+that change nothing that anybody could observe are in ``tools/mutants/equivalent.toml``, with the
+reason. The table of docs/security.md is written at the end.
+"""
+
+import argparse
+import json
+import os
+import re
+import sys
+import time
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from hashlib import sha256
+from multiprocessing import get_context
+from pathlib import Path
+from threading import Semaphore
+from typing import NamedTuple
+
+from tests.fakes.postgres_server import VARIABLE, running_server
+from tools.mutants.cosmic import cosmic_mutants
+from tools.mutants.covering import Covering, record, tests_of_lines
+from tools.mutants.operators import Mutant, mutants_of
+from tools.mutants.running import SURVIVED, Run, Stage, preload, run
+from tools.mutants.selection import ROOT, Area, drawn, modules, simulations_of, tests_of
+
+HERE = Path(__file__).parent
+RESULTS, EQUIVALENT = HERE / "results.json", HERE / "equivalent.toml"
+WORK = ROOT / "build" / "mutants"
+PROCESSES = 2
+NEAR_SECONDS, ALL_SECONDS = 5.0, 40.0
+"""Tests of a mutant, by their time without it: those nearest first, then the others."""
+TIMEOUT = 120.0
+_FAILED = re.compile(r"^(?:FAILED|ERROR) ([^:\s]+\.py)", re.MULTILINE)
+
+
+class Result(NamedTuple):
+    """What became of the mutants of a module.
+
+    Attributes:
+        module: the digest of its text.
+        tests: the digest of all its tests.
+        killed: the file of the test that found a mutant; empty if it took too long, or if nothing
+            could be imported.
+        files: the digests of these files.
+        survived: the mutants that no test found.
+    """
+
+    module: str
+    tests: str
+    killed: dict[str, str]
+    files: dict[str, str]
+    survived: list[str]
+
+    def valid(self, module: str, tests: str) -> "Result":
+        """Return what still holds: of a killed mutant, while the file that found it is the same."""
+        if self.module != module:
+            return Result(module, tests, {}, {}, [])
+        same = {"", *(file for file, digest in self.files.items() if _digest_if(file) == digest)}
+        killed = {name: file for name, file in self.killed.items() if file in same}
+        files = {file: digest for file, digest in self.files.items() if file in same}
+        survived = self.survived if self.tests == tests else []
+        return Result(module, tests, killed, files, [*survived])
+
+
+def digest_of(paths: Sequence[Path]) -> str:
+    """Return the digest of files, and of all Python files in folders."""
+    found = sha256()
+    for path in paths:
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            found.update(file.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def _digest_if(file: str) -> str | None:
+    path = ROOT / file
+    return digest_of([path]) if path.is_file() else None
+
+
+def read_results() -> dict[str, Result]:
+    """Return the stored results by module."""
+    if not RESULTS.exists():
+        return {}
+    return {name: Result(**stored) for name, stored in json.loads(RESULTS.read_text()).items()}
+
+
+def write_results(results: dict[str, Result]) -> None:
+    """Store the results."""
+    lines = [
+        f"{json.dumps(name)}: {json.dumps(results[name]._asdict())}" for name in sorted(results)
+    ]
+    new = RESULTS.with_suffix(".new")
+    new.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    new.replace(RESULTS)
+
+
+def read_equivalent() -> dict[str, dict[str, str]]:
+    """Return the reasons of equivalent mutants, by module and digest."""
+    if not EQUIVALENT.exists():
+        return {}
+    return tomllib.loads(EQUIVALENT.read_text())
+
+
+def recorded() -> Covering:
+    """Return which tests run which lines; record it first, unless nothing has changed since."""
+    sources = [ROOT / name for name in ("octavo", "packages", "tests")]
+    folder = WORK / f"covering-{digest_of(sources)}"
+    if not (folder / "complete").exists():
+        print("recording which tests run which lines (six minutes)", flush=True)
+        started = folder.with_suffix(f".{os.getpid()}")
+        record(started, PROCESSES)
+        (started / "complete").touch()
+        started.replace(folder)
+    return Covering(folder)
+
+
+def stages_of(
+    module: str, mutant: Mutant, concerned: dict[int, set[str]], seconds: dict[str, float]
+) -> list[Stage]:
+    """Return the tests of a mutant: those nearest of those that run its lines, then the others."""
+    count = mutant.before.count("\n") + 1
+    tests = {
+        test for line in range(mutant.line, mutant.line + count) for test in concerned.get(line, ())
+    }
+    near = tests_of(module)
+    if not tests:
+        return [Stage("tests", near), *_simulated(module)]
+
+    def distance(test: str) -> tuple[int, float]:
+        place = next((at for at, one in enumerate(near) if test.startswith(one)), len(near))
+        return place, seconds.get(test, 1.0)
+
+    stages: list[Stage] = []
+    chosen: list[str] = []
+    spent = 0.0
+    for test in sorted(tests, key=distance):
+        spent += seconds.get(test, 1.0)
+        if spent > ALL_SECONDS:
+            break
+        chosen.append(test)
+        if spent > NEAR_SECONDS and not stages:
+            stages.append(Stage("near tests", chosen))
+            chosen = []
+    if chosen:
+        stages.append(Stage("tests", chosen))
+    return [*stages, *_simulated(module)]
+
+
+def _simulated(module: str) -> list[Stage]:
+    simulations = simulations_of(module)
+    return [Stage("simulation", simulations)] if simulations else []
+
+
+class Task(NamedTuple):
+    """A mutant to run."""
+
+    module: str
+    name: str
+    mutant: Mutant
+    stages: list[Stage]
+
+
+def _run(task: Task) -> tuple[Task, Run]:
+    return task, run(task.module, task.mutant.source, task.stages, TIMEOUT)
+
+
+def tasks_of(
+    options: argparse.Namespace, results: dict[str, Result], covering: Covering
+) -> Iterator[Task]:
+    """Return the mutants that have no stored result, module by module."""
+    for area, module in modules():
+        if options.only in module:
+            yield from _tasks_of_module(options, area, module, results, covering)
+
+
+def _tasks_of_module(
+    options: argparse.Namespace,
+    area: Area,
+    module: str,
+    results: dict[str, Result],
+    covering: Covering,
+) -> Iterator[Task]:
+    source = (ROOT / module).read_text()
+    text = digest_of([ROOT / module])
+    tests = digest_of([ROOT / one for one in tests_of(module)])
+    stored = results.get(module, Result("", "", {}, {}, []))
+    valid = results[module] = stored.valid(text, tests)
+    mutants = mutants_of(source, cosmic_mutants(source))
+    names = drawn([*mutants], area, options.seed)
+    if options.survivors:
+        names = [name for name in names if name in stored.survived]
+        valid.survived.clear()
+    known = {*valid.killed, *valid.survived}
+    left = [name for name in names if name not in known]
+    if left:
+        # The module as it is: its tests have to pass.
+        unchanged = Mutant("", 1, "", "", source)
+        yield Task(module, "", unchanged, [Stage("tests", tests_of(module)[:1])])
+        concerned = tests_of_lines(source, covering.lines_of(module))
+        for name in left:
+            stages = stages_of(module, mutants[name], concerned, covering.seconds)
+            yield Task(module, name, mutants[name], stages)
+
+
+def survivors(results: dict[str, Result]) -> Iterator[tuple[str, str, Mutant]]:
+    """Return the mutants that survived and are not known as equivalent."""
+    equivalent = read_equivalent()
+    for _, module in modules():
+        result = results.get(module)
+        if result is not None and result.survived:
+            source = (ROOT / module).read_text()
+            mutants = mutants_of(source, cosmic_mutants(source))
+            for name in result.survived:
+                if name in mutants and name not in equivalent.get(module, {}):
+                    yield module, name, mutants[name]
+
+
+def main() -> int:
+    """Run what has no result yet; return 1 if a mutant survived that is not known as equivalent."""
+    parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--survivors", action="store_true")
+    parser.add_argument("--list", action="store_true")
+    options = parser.parse_args()
+    results = read_results()
+    if not options.list:
+        _run_all(options, results)
+    found = [each for each in survivors(results) if options.only in each[0]]
+    for module, name, mutant in found:
+        print(f"{module}:{mutant.line} {name} {mutant.operator}")
+        print(f"    - {mutant.before.strip()}\n    + {mutant.after.strip()}")
+    return 1 if found else 0
+
+
+def _run_all(options: argparse.Namespace, results: dict[str, Result]) -> None:
+    covering = recorded()
+    preload()
+    done = 0
+    written = time.monotonic()
+    # Forked: the processes have the libraries, and what each imports beyond them goes with it.
+    # Tasks are made as they are needed: each has the text of a module.
+    room = Semaphore(4 * PROCESSES)
+
+    def admitted() -> Iterator[Task]:
+        for task in tasks_of(options, results, covering):
+            room.acquire()
+            yield task
+
+    with ExitStack() as stack:
+        os.environ[VARIABLE] = stack.enter_context(running_server()).url()
+        pool = stack.enter_context(get_context("fork").Pool(PROCESSES))
+        try:
+            for task, finished in pool.imap_unordered(_run, admitted()):
+                room.release()
+                if not task.name:
+                    if finished.outcome != SURVIVED:
+                        print(finished.output[-2000:], file=sys.stderr)
+                        raise SystemExit(f"the tests of {task.module} fail as it is")
+                    continue
+                _add(results[task.module], task.name, finished)
+                done += 1
+                line = f"{done} {finished.seconds:.1f} s {finished.outcome} {finished.by}"
+                print(f"{line} {task.module}:{task.mutant.line} {task.name}", flush=True)
+                if time.monotonic() - written > 20:
+                    write_results(results)
+                    written = time.monotonic()
+        finally:
+            write_results(results)
+
+
+def _add(result: Result, name: str, finished: Run) -> None:
+    if finished.outcome == SURVIVED:
+        result.survived.append(name)
+        return
+    found = _FAILED.search(finished.output)
+    file = "" if found is None else found[1]
+    result.killed[name] = file
+    if file:
+        result.files[file] = digest_of([ROOT / file])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
