@@ -57,7 +57,7 @@ def cosmic_mutants(source: str) -> Iterator[tuple[str, str]]:
 
 
 def _silent_lines(tree: ast.Module) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Return the places of annotations, and of imports for type checkers: nothing executes them."""
+    """Return the places of what nothing depends on at run time, such as annotations."""
     silent: list[ast.AST] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -66,6 +66,9 @@ def _silent_lines(tree: ast.Module) -> list[tuple[tuple[int, int], tuple[int, in
             every += [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
             silent += [one.annotation for one in every if one.annotation is not None]
             silent += [] if node.returns is None else [node.returns]
+        elif isinstance(node, ast.ClassDef):
+            # Whether a dataclass is frozen or has slots changes nothing for who uses it well.
+            silent += [one for one in node.decorator_list if "dataclass" in ast.unparse(one)]
         elif isinstance(node, ast.AnnAssign):
             silent.append(node.annotation)
         elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
