@@ -5,8 +5,10 @@ from collections.abc import Iterator
 import pytest
 import trio
 from octavo_rules.identity import AccountId, WorkspaceId
+from octavo_rules.problems import AccountLocked, Forbidden, NotFound, NotSignedIn
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from octavo.access.caller import Caller
 from octavo.access.workspaces import Access
 from octavo.store import Transaction
 from octavo.store.queries import workspaces
@@ -116,6 +118,30 @@ async def test_number_of_cached_workspaces_is_bounded(store: FaultyStore) -> Non
     for each in (VAULT, OTHER, OTHER, VAULT):
         assert await access.role(each, ANN) == "owner"
     assert store.reads == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "refusal"),
+    [
+        ("UPDATE accounts SET state = 'disabled'", NotSignedIn),
+        ("DELETE FROM accounts", NotSignedIn),
+        ("UPDATE accounts SET state = 'locked'", AccountLocked),
+        ("DELETE FROM members", NotFound),
+        ("UPDATE members SET role = 'reader'", Forbidden),
+    ],
+)
+async def test_work_that_goes_on_ends_with_what_permitted_it(
+    store: FaultyStore, change: str, refusal: type[Exception]
+) -> None:
+    async def script(transaction: Transaction) -> None:
+        await transaction.execute(change)
+
+    access = Access(store)
+    caller = Caller(ANN, "member", locked=False)
+    await access.check_later(VAULT, caller, "write")
+    await store.write(script)
+    with pytest.raises(refusal):
+        await access.check_later(VAULT, caller, "write")
 
 
 async def test_another_member_of_a_cached_workspace_takes_the_place_of_none(
