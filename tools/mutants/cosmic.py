@@ -69,6 +69,8 @@ def _silent_lines(tree: ast.Module) -> list[tuple[tuple[int, int], tuple[int, in
         elif isinstance(node, ast.ClassDef):
             # Whether a dataclass is frozen or has slots changes nothing for who uses it well.
             silent += [one for one in node.decorator_list if "dataclass" in ast.unparse(one)]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "field":
+            silent.append(node)
         elif isinstance(node, ast.AnnAssign):
             silent.append(node.annotation)
         elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
