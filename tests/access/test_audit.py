@@ -45,6 +45,15 @@ async def stored(identity: IdentityFixture) -> list[AuditEntry]:
     return (await identity.audit.page(None, 100))[::-1]
 
 
+async def test_entries_are_recorded_without_a_change(identity: IdentityFixture) -> None:
+    entries = [
+        identity.audit.entry("command", actor="system", detail={"command": f"account_{action}"})
+        for action in ("unlock", "promote")
+    ]
+    await identity.audit.record(*entries)
+    assert await stored(identity) == entries == identity.audited
+
+
 async def test_use_cases_record_their_changes_with_their_actor_and_client(
     identity: IdentityFixture,
 ) -> None:
