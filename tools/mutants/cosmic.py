@@ -1,12 +1,14 @@
 """The mutants of Cosmic Ray: one replacement for each operator and literal of Python."""
 
 import ast
+import re
 from collections.abc import Iterator
 
 from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator
 
+_DATACLASS = re.compile("dataclass|define")
 OPERATORS = (
     "AddNot",
     "ReplaceTrueWithFalse",
@@ -68,7 +70,11 @@ def _silent_lines(tree: ast.Module) -> list[tuple[tuple[int, int], tuple[int, in
             silent += [] if node.returns is None else [node.returns]
         elif isinstance(node, ast.ClassDef):
             # Whether a dataclass is frozen or has slots changes nothing for who uses it well.
-            silent += [one for one in node.decorator_list if "dataclass" in ast.unparse(one)]
+            silent += [
+                one
+                for one in node.decorator_list
+                if re.match(r"dataclass|define", ast.unparse(one))
+            ]
         elif isinstance(node, ast.Call) and ast.unparse(node.func) == "field":
             silent.append(node)
         elif isinstance(node, ast.AnnAssign):

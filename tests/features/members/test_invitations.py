@@ -1,15 +1,32 @@
 """Invitations from the command line, and the first start; what they prove, and when they end."""
 
+from collections.abc import Callable
+from contextlib import closing
+from typing import ParamSpec, TypeVar
+
 import pytest
 from octavo_rules.identity import WorkspaceId
 
-from octavo.features.accounts.rules.refusal import InvitationUnusable
+from octavo.access.attempts import GRANTS, RATES
+from octavo.features.accounts.passwords import Passwords
+from octavo.features.accounts.rules.refusal import AddressTaken, InvitationUnusable
 from octavo.features.members.invitations import Invitations
 from octavo.features.members.invitations_of_terminal import FIRST_INVITATION_LASTS, first_invitation
-from octavo.model.access.account import AccountGone, Address
+from octavo.features.members.rules import INVITATION_SECONDS, InvitedInto
+from octavo.model.access.account import AccountGone, Address, TooManyAttempts
 from octavo.store.queries import workspaces
-from tests.fakes.identity_fixture import PASSWORD, START, IdentityFixture
+from tests.fakes.identity_fixture import (
+    CHEAP,
+    PASSWORD,
+    START,
+    IdentityFixture,
+    PredictableSources,
+    hash_inline,
+)
+from tests.fakes.stores import open_inline
 
+P = ParamSpec("P")
+T = TypeVar("T")
 HERE = WorkspaceId("01900000-0000-7000-8000-00000000b001")
 
 
@@ -100,3 +117,91 @@ async def test_invitation_that_was_used_is_not_revoked(
         "invitation_created",
         "account_registered",
     ]
+
+
+async def test_people_may_create_only_so_many_invitations(
+    identity: IdentityFixture, invitations: Invitations
+) -> None:
+    ann = (await identity.account()).account.account_id
+    rate = RATES[GRANTS].account
+    assert rate is not None
+    for _ in range(rate.count):
+        identity.attempts.admit_account(GRANTS, ann)
+    with pytest.raises(TooManyAttempts):
+        await invitations.create(ann, role="member")
+    # The server and commands are not counted.
+    for _ in range(2):
+        await invitations.create(None, role="member")
+
+
+async def test_invitation_is_recorded_with_who_invites(
+    identity: IdentityFixture, invitations: Invitations
+) -> None:
+    ann = (await identity.account(role="administrator")).account.account_id
+    await invitations.create(ann, role="member", remote_address="192.0.2.7")
+    await invitations.create(None, role="member")
+    made = [entry for entry in identity.audited if entry.kind == "invitation_created"]
+    assert [entry.actor for entry in made[-2:]] == [ann, "system"]
+
+
+async def test_disabled_account_joins_no_workspace(
+    identity: IdentityFixture, invitations: Invitations
+) -> None:
+    ann = (await identity.account()).account.account_id
+    ben = (await identity.account("ben@example.org")).account.account_id
+    await identity.store.write(workspaces.create(HERE, "Notes", ann, 0))
+    _, token = await invitations.create(ann, workspace_id=HERE, workspace_role="reader")
+    await identity.set_state(ben, "disabled")
+    with pytest.raises(AccountGone):
+        await invitations.accept(ben, token, remote_address=None)
+    assert await identity.rows("SELECT role FROM members") == [("owner",)]
+
+
+async def test_only_an_open_invitation_shows_who_invites(
+    identity: IdentityFixture, invitations: Invitations
+) -> None:
+    registration = identity.registration
+    ann = (await identity.account()).account.account_id
+    await identity.store.write(workspaces.create(HERE, "Notes", ann, 0))
+    _, token = await invitations.create(ann, workspace_id=HERE, workspace_role="reader")
+    to_installation = await identity.invite()
+    assert await registration.invited_into(token) == InvitedInto("Ann", HERE, "Notes", "reader")
+    assert await registration.opens(token)
+    for other in (to_installation, "unknown"):
+        assert await registration.invited_into(other) is None
+    assert not await registration.opens("unknown")
+    identity.sources.time += INVITATION_SECONDS
+    assert await registration.invited_into(token) is None
+    assert not await registration.opens(token)
+
+
+@pytest.mark.parametrize("why", ["unknown", "for another", "expired", "closed", "taken"])
+async def test_refused_registration_costs_no_hash(why: str) -> None:
+    hashed: list[str] = []
+
+    async def noted(function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        hashed.append(function.__name__)
+        return await hash_inline(function, *arguments, **named)
+
+    sources = PredictableSources()
+    passwords = Passwords(new_entropy=sources.new_entropy, cost=CHEAP, run=noted)
+    with closing(open_inline()) as store:
+        made = IdentityFixture(store, sources=sources, passwords=passwords)
+        await made.account()
+        token: str | None = await made.invite(address="ben@example.org")
+        address = Address("ben@example.org")
+        match why:
+            case "unknown":
+                token = "unknown"
+            case "for another":
+                address = Address("eve@example.org")
+            case "expired":
+                sources.time += 3600
+            case "closed":
+                token = None
+            case _:
+                token, address = await made.invite(), Address("ann@example.org")
+        before = len(hashed)
+        with pytest.raises(AddressTaken if why == "taken" else InvitationUnusable):
+            await made.registration.register(token, address, PASSWORD, "Ben", "", None)
+        assert len(hashed) == before > 0
