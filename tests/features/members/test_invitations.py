@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from typing import ParamSpec, TypeVar
 
 import pytest
@@ -205,3 +206,44 @@ async def test_refused_registration_costs_no_hash(why: str) -> None:
         with pytest.raises(AddressTaken if why == "taken" else InvitationUnusable):
             await made.registration.register(token, address, PASSWORD, "Ben", "", None)
         assert len(hashed) == before > 0
+
+
+async def states(identity: IdentityFixture) -> list[tuple[int | None, int | None]]:
+    """When each invitation was used and revoked, the oldest first."""
+    rows = await identity.rows("SELECT used_at, revoked_at FROM invitations ORDER BY id")
+    return [(row[0], row[1]) for row in rows]
+
+
+async def test_one_invitation_is_revoked_once(
+    identity: IdentityFixture, invitations: Invitations
+) -> None:
+    ann = (await identity.account(role="administrator")).account.account_id
+    [used] = await states(identity)
+    made = [(await invitations.create(ann, role="member"))[0] for _ in range(3)]
+    times = []
+    for _ in range(2):
+        await invitations.revoke(made[1].invitation_id, None, actor=ann, remote_address=None)
+        times.append(int(identity.sources.time * 1000))
+        identity.sources.time += 1
+    assert await states(identity) == [used, (None, None), (None, times[0]), (None, None)]
+    [entry] = [entry for entry in identity.audited if entry.kind == "invitation_revoked"]
+    assert (entry.actor, entry.subject) == (ann, made[1].invitation_id)
+    assert await invitations.list(None, None, 2) == [
+        made[2],
+        replace(made[1], revoked_at=times[0]),
+    ]
+
+
+async def test_first_account_ends_the_invitations_of_other_starts(
+    identity: IdentityFixture, invitations: Invitations
+) -> None:
+    ended, _ = await invitations.create(None, role="administrator", of_start=True)
+    await identity.execute("UPDATE invitations SET revoked_at = 7")
+    for of_start in (True, False, True):
+        _, token = await invitations.create(None, role="administrator", of_start=of_start)
+    await identity.registration.register(
+        token, Address("ann@example.org"), PASSWORD, "Ann", "", None
+    )
+    now = int(identity.sources.time * 1000)
+    assert await states(identity) == [(None, 7), (None, now), (None, None), (now, None)]
+    assert ended.of_start
