@@ -1,6 +1,8 @@
 """The faults that `make mutants` plants, besides those of Cosmic Ray."""
 
 import ast
+import re
+import tomllib
 
 import pytest
 
@@ -119,3 +121,14 @@ def test_draws_differ_and_are_repeated() -> None:
     assert drawn(names, whole, 1) == names
     assert 60 < len(drawn(names, part, 1)) < 140
     assert drawn(names, part, 1) == drawn(names, part, 1) != drawn(names, part, 2)
+
+
+def test_equivalent_mutants_have_a_reason() -> None:
+    known = tomllib.loads((ROOT / "tools/mutants/equivalent.toml").read_text())
+    assert known
+    judged = {module for _, module in modules()}
+    for module, reasons in known.items():
+        assert module in judged
+        for name, reason in reasons.items():
+            assert re.fullmatch(r"[0-9a-f]{12}(-[0-9]+)?", name), name
+            assert len(reason) > 10
