@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import ParamSpec, TypeVar
 
 import pytest
-from octavo_rules.identity import WorkspaceId
+from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.access.attempts import GRANTS, RATES
 from octavo.features.accounts.passwords import Passwords
@@ -14,7 +14,9 @@ from octavo.features.accounts.rules.refusal import AddressTaken, InvitationUnusa
 from octavo.features.members.invitations import Invitations
 from octavo.features.members.invitations_of_terminal import FIRST_INVITATION_LASTS, first_invitation
 from octavo.features.members.rules import INVITATION_SECONDS, InvitedInto
+from octavo.features.members.sql.invitations import accept
 from octavo.model.access.account import AccountGone, Address, TooManyAttempts
+from octavo.model.access.token import digest_of
 from octavo.store.queries import workspaces
 from tests.fakes.identity_fixture import (
     CHEAP,
@@ -247,3 +249,20 @@ async def test_first_account_ends_the_invitations_of_other_starts(
     now = int(identity.sources.time * 1000)
     assert await states(identity) == [(None, 7), (None, now), (None, None), (now, None)]
     assert ended.of_start
+
+
+async def test_account_that_was_removed_meanwhile_joins_no_workspace(
+    identity: IdentityFixture, invitations: Invitations
+) -> None:
+    ann = (await identity.account()).account.account_id
+    await identity.store.write(workspaces.create(HERE, "Notes", ann, 0))
+    _, token = await invitations.create(ann, workspace_id=HERE, workspace_role="reader")
+    accepts = accept(
+        digest_of(token.encode()),
+        AccountId("01900000-0000-7000-8000-00000000dead"),
+        Address("ben@example.org"),
+        int(identity.sources.time * 1000),
+    )
+    with pytest.raises(AccountGone):
+        await identity.store.write(accepts)
+    assert await identity.registration.opens(token)
