@@ -28,6 +28,7 @@ def after(folder: str, moves: dict[str, str], others: tuple[str, ...] = ()) -> s
         ({"tea/a.md": "drinks/a.md", "tea/x/b.md": "drinks/x/b.md"}, (), "drinks"),
         ({"tea/a.md": "drinks/tea/a.md"}, ("c.md",), "drinks/tea"),
         ({"tea/a.md": "tea/green/a.md"}, (), "tea/green"),
+        ({"food/b.md": "c.md", "tea/a.md": "drinks/a.md"}, (), "drinks"),
         # A file stays, is renamed, or goes elsewhere.
         ({"tea/a.md": "drinks/a.md"}, ("tea/b.md",), None),
         ({"tea/a.md": "drinks/b.md"}, (), None),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from octavo.access.attempts import GRANTS, RATES
 from octavo.features.accounts.sql.account_removal import remove
 from tests.fakes.notes_api import NotesApi, account_id, refusal
 from tests.fakes.publishing_rig import MAXIMUM, PUBLIC_URL
@@ -124,6 +125,15 @@ async def test_live_links_of_a_workspace_are_limited(api: NotesApi) -> None:
     await api.execute("UPDATE publications SET taken_down_at = 1 WHERE id = $1::uuid", made[1].id)
     await api.publish(WHOLE)
     assert refusal(await api.owner.post(links(api), {"target": WHOLE})) == (422, "too_many_links")
+
+
+async def test_a_person_may_create_only_so_many_links(api: NotesApi) -> None:
+    rate = RATES[GRANTS].account
+    assert rate is not None
+    # What is refused, as there is no note, is counted, too.
+    for _ in range(rate.count):
+        assert (await api.owner.post(links(api), {"target": WHOLE})).status == 404
+    assert refusal(await api.owner.post(links(api), {"target": WHOLE})) == (429, "rate_limited")
 
 
 async def test_revoked_link_stays_in_the_list(api: NotesApi) -> None:
