@@ -307,3 +307,20 @@ async def test_locked_account_cannot_publish(api: NotesApi) -> None:
     api.authenticator.locked.add("owner")
     assert refusal(await api.owner.post(links(api), {"target": WHOLE})) == (423, "account_locked")
     assert refusal(await api.owner.get(links(api))) == (423, "account_locked")
+
+
+async def test_link_has_something_to_read_only_in_a_note_below_its_folder(api: NotesApi) -> None:
+    other = (await api.owner.post("/api/workspaces", {"name": "Other"})).json()["id"]
+    elsewhere = {"path": "tea/other.md", "text": "text"}
+    response = await api.owner.post(f"/api/workspaces/{other}/files", elsewhere)
+    assert response.status == 201
+    note, neighbour = await api.note("tea/green.md"), await api.note("teapot/a.md")
+    await api.publish({"kind": "folder", "path": "tea"})
+    await api.publish(WHOLE)
+    await api.publish({"kind": "note", "fileId": note.id})
+    assert await obstacles(api) == [None] * 3
+    # As if it were an image.
+    await api.execute("UPDATE files SET kind = 'attachment' WHERE file_id = $1::uuid", note.id)
+    assert await obstacles(api) == ["no_note", None, "no_note"]
+    await neighbour.delete()
+    assert await obstacles(api) == ["no_note"] * 3
