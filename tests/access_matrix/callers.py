@@ -8,7 +8,7 @@ from tests.fakes.users_api import bearer
 
 NOBODYS = frozenset({marks.OF_PUBLISHED})
 """What everybody may see who has the address of the link."""
-READERS = NOBODYS | {marks.OF_NAME, marks.OF_NOTES, marks.OF_FOLDER}
+READERS = NOBODYS | {marks.OF_NAME, marks.OF_NOTES, marks.OF_FOLDER, marks.OF_PROGRAM}
 MANAGERS = READERS | {marks.OF_LINKS, marks.OF_INVITED}
 OWNERS = MANAGERS | {marks.OF_ACCOUNT}
 

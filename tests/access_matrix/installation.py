@@ -18,6 +18,7 @@ from unittest.mock import patch
 import trio
 from antechamber.asgi import Event, Receive, Scope
 from greenroom import Supervisor, WorkerSpec
+from quart import Quart
 
 from octavo.access.attempts import RATES, RouteRates
 from octavo.access.audit import audit_log
@@ -29,6 +30,7 @@ from octavo.http.contract.call import Principal
 from octavo.http.contract.request_context import request_log
 from octavo.model.access.rate import Rate
 from octavo.service import components
+from octavo.service import pages as service_pages
 from octavo.service.components import Service, build_service
 from octavo.service.features import LISTENERS
 from octavo.service.health import Readiness
@@ -105,12 +107,14 @@ class Installation:
 
     Attributes:
         lines: what it wrote to the log, besides the modules' own messages.
+        pages: the applications of the pages, of which there is one.
     """
 
     service: Service
     application: Any
     store: KeptStore
     lines: list[str]
+    pages: list[Quart]
     _clients: Iterator[int] = field(default_factory=lambda: count(1))
 
     def _scope(
@@ -127,6 +131,13 @@ class Installation:
             "root_path": "",
             "subprotocols": [SUBPROTOCOL],
         }
+
+    @property
+    def static(self) -> dict[str, str]:
+        """The paths of the files that pages load, by their suffix."""
+        rules = [each.rule for each in self.pages[0].url_map.iter_rules()]
+        found = [each for each in rules if each.startswith("/static/")]
+        return {each[each.rindex(".") :]: each for each in found}
 
     async def connect(self, target: str, headers: Headers) -> Response:
         """Open a WebSocket; return the response to the handshake."""
@@ -210,8 +221,16 @@ async def _running(settings: Settings) -> AsyncIterator[Installation]:
     )
     application = wire_application(service, legal, readiness=ready)
     await free_slots_left(store)
-    async with root.running(), _lifespan(application):
-        yield Installation(service, application, store, lines)
+    made: list[Quart] = []
+    make_pages = service_pages.pages
+
+    def pages(**given: Any) -> Quart:  # noqa: ANN401 - as the function
+        made.append(make_pages(**given))
+        return made[0]
+
+    with patch.object(service_pages, "pages", pages):
+        async with root.running(), _lifespan(application):
+            yield Installation(service, application, store, lines, made)
     store.close()
 
 

@@ -11,12 +11,14 @@ from tests.access_matrix.world import (
     FROM_HERE,
     IMAGE,
     JSON,
+    JSON_ANSWERED,
     SYNC,
     Header,
     Ids,
     World,
     access_request,
     token_request,
+    tool_call,
 )
 from tests.e2e.operations.common import AFTER_ALL, QUERIES, Documented
 from tests.fakes.identity_fixture import PASSWORD
@@ -50,7 +52,7 @@ def request_of(world: World, described: Documented, ids: Ids) -> Request:
     if name == "finalizeAttachment":
         headers = (SYNC,)
     if name == "serveMcp":
-        headers += ((b"accept", b"application/json, text/event-stream"),)
+        headers += (JSON_ANSWERED,)
     if described["tags"] == ["auth"]:
         # Browsers send it, also those of strangers.
         headers += (FROM_HERE,)
@@ -132,15 +134,7 @@ def document_of(world: World, name: str, ids: Ids) -> object:
         "restoreFile": {},
         "restoreWorkspace": {"position": 1},
         "saveNote": {"epoch": ids.get("epoch", UNKNOWN), "update": "AAA="},
-        "serveMcp": {
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "tools/call",
-            "params": {
-                "name": "list_notes",
-                "arguments": {"workspaceId": world.house["workspaceId"]},
-            },
-        },
+        "serveMcp": tool_call("list_notes", {"workspace_id": world.house["workspaceId"]}),
         "setOperatorAccountControls": {"revision": 1, "locked": True},
         "signInWithPassword": {"email": "guest@example.org", "password": PASSWORD},
         "startWorkspaceImport": {},

@@ -10,7 +10,8 @@ from octavo.service.registry import api_document
 from tests.access_matrix import world as marks
 from tests.access_matrix.callers import COLUMNS, Caller, callers
 from tests.access_matrix.installation import running
-from tests.access_matrix.requests import DELETED, Request, request_of
+from tests.access_matrix.pages import NOTE, PAGES, Forms, routes, target_of
+from tests.access_matrix.requests import DELETED, UNKNOWN, Request, request_of
 from tests.access_matrix.world import SETTINGS, Ids, World, inhabited
 from tests.e2e.operations.common import Documented, operations
 from tests.fakes.asgi_client import Response
@@ -22,10 +23,12 @@ MARKS = (
     marks.OF_LINKS,
     marks.OF_INVITED,
     marks.OF_ACCOUNT,
+    marks.OF_PROGRAM,
     marks.OF_PUBLISHED,
 )
 REFUSED = {401: "no", 403: "no", 404: "hidden", 423: "locked"}
 NOT_ASKED = "none"
+DELETED_PAGES = {f"{NOTE}/restore", f"{NOTE}/purge"}
 NAMES_FILES = {"createFile", "pushChangeset", "readFiles"}
 """The operations that name a file or its path in the body."""
 NAMES_OBJECTS = {"createPublishedLink", "pushChangeset", "readFiles"}
@@ -41,8 +44,12 @@ BY_SECRET = {
     "revokeToken",
 }
 """The operations that name something by a secret in the body or the query."""
-SILENT = {"abortWorkspaceImport", "revokeToken"}
-"""The operations that succeed as well where there is nothing to do."""
+NEW = re.compile(
+    r'name="(?:once|mutation|change|head)" value="[^"]*"|stamp=[\w-]+|content-length: \d+'
+)
+"""What differs between two responses to the same request; a new note has a head that is new."""
+OWN_IDS = {"workspaceId", "path"}
+"""What a request for something that does not exist leaves as it is."""
 
 HOUSE = "the workspace"
 FOLDER = "its folder"
@@ -58,9 +65,13 @@ TOLD = {
     # The right to join tells the name.
     "acceptInvitation": {marks.OF_NAME},
     # Programs tell their names to everybody whom they ask for access.
-    "describeAccessRequest": {marks.OF_ACCOUNT},
-    "getClient": {marks.OF_ACCOUNT},
-    "updateClient": {marks.OF_ACCOUNT},
+    "describeAccessRequest": {marks.OF_PROGRAM},
+    "getClient": {marks.OF_PROGRAM},
+    "updateClient": {marks.OF_PROGRAM},
+    "GET /oauth/authorize": {marks.OF_PROGRAM},
+    "GET /register": {marks.OF_NAME},
+    "POST /register": {marks.OF_NAME},
+    "GET /administration/invitations": {marks.OF_INVITED},
     # Administrators see who is invited.
     "listInvitations": {marks.OF_INVITED},
 }
@@ -94,7 +105,7 @@ def namings(described: Documented) -> Iterator[str]:
     parameters = set(re.findall(r"\{(\w+)\}", path))
     if "workspaceId" in parameters:
         yield HOUSE
-        if "fileId" in parameters or name in NAMES_FILES:
+        if name in NAMES_FILES or ("fileId" in parameters and described["tags"] != PAGES):
             yield FOLDER
         if parameters - {"workspaceId"} or name in NAMES_OBJECTS:
             yield FOREIGN
@@ -114,8 +125,11 @@ def ids_of(world: World, caller: Caller, described: Documented, named: str) -> I
     """The ids that the caller names; None if it has nothing of the kind."""
     at = int(named == FOLDER)
     ids = {**world.house, **(world.folder if at else {})}
-    if described["operationId"] in DELETED:
+    path = described["path"]
+    if described["operationId"] in DELETED or path in DELETED_PAGES:
         ids |= world.deleted[at]
+    if "/images/" in path:
+        ids["fileId"] = ids["imageId"]
     if described["operationId"] == "getPublishedAttachment":
         ids |= {"fileId": ids["shownId"], "revisionId": ids["shownRevision"]}
     if named == FOREIGN:
@@ -128,31 +142,59 @@ def ids_of(world: World, caller: Caller, described: Documented, named: str) -> I
     return ids
 
 
-def outcome_of(response: Response, name: str, *, changed: bool) -> str:
+def outcome_of(response: Response, *, changed: bool) -> str:
     """A response in a word; the code of a problem that is no question of rights."""
     status = response.status
     if status in REFUSED:
         return REFUSED[status]
     if status < 400:
         location = response.header("location") or ""
-        if location.startswith("/sign-in"):
+        if location.startswith("/sign-in") and not changed:
             return "no"
-        found_nothing = name in SILENT and not changed
-        found_nothing |= name == "readFiles" and not response.json()["items"]
-        return "hidden" if found_nothing else "yes"
+        return "yes"
     kind = response.header("content-type")
     code = response.json().get("code", "") if kind == "application/problem+json" else ""
     return code or str(status)
 
 
 async def called(
-    world: World, matrix: Matrix, caller: Caller, request: Request, asked: Asked
+    world: World, matrix: Matrix, caller: Caller, asked: Asked, request: Request, named: list[str]
 ) -> str:
-    """Send a request, put the database back, and return the outcome."""
+    """Send a request that names something, put the database back, and return the outcome."""
     installation = world.installation
-    before, first = installation.store.changes, len(installation.lines)
-    method, target, headers, body = request
+    first = len(installation.lines)
+    response, changed = await sent(world, caller, request, asked)
+    matrix.calls += 1
+    outcome = outcome_of(response, changed=changed)
+    if not changed and named and outcome not in ("no", "locked"):
+        other, _ = await sent(world, caller, without(request, named), asked)
+        matrix.calls += 1
+        if normal(other, named) == normal(response, named):
+            outcome = "hidden"
+        elif outcome == "hidden":
+            matrix.faults.append(f"{caller.name}: {asked}: differs from what does not exist")
+    place = f"{caller.name}: {asked.what} ({asked.named}) {outcome}"
+    if changed and outcome in REFUSED.values():
+        matrix.faults.append(f"{place}: changed something")
+    shown = everything(response)
+    may_see = caller.sees | TOLD.get(asked.what, set())
+    matrix.faults += [
+        f"{place}: shows {mark}" for mark in MARKS if mark in shown and mark not in may_see
+    ]
+    lines = "".join(installation.lines[first:])
+    matrix.faults += [f"{place}: the log has {mark}" for mark in MARKS if mark in lines]
+    return outcome
+
+
+async def sent(
+    world: World, caller: Caller, request: Request, asked: Asked
+) -> tuple[Response, bool]:
+    """The response to a request, and whether it changed something, which is put back."""
+    installation = world.installation
+    before = installation.store.changes
+    method, target, headers, body = request[:4]
     given = [*caller.headers, *(each for each in headers if each[0] not in dict(caller.headers))]
+    given.append((b"x-request-id", b"same"))
     if asked.what == "openSyncNotices":
         response = await installation.connect(target, given)
     else:
@@ -160,19 +202,30 @@ async def called(
     changed = installation.store.changes != before
     if changed:
         installation.store.put_back()
-    outcome = outcome_of(response, asked.what, changed=changed)
-    place = f"{caller.name}: {asked.what} ({asked.named}) {outcome}"
-    if changed and outcome in REFUSED.values():
-        matrix.faults.append(f"{place}: changed something")
-    shown = everything(response)
-    may_see = caller.sees | TOLD.get(asked.what, set()) if outcome == "yes" else frozenset()
-    matrix.faults += [
-        f"{place}: shows {mark}" for mark in MARKS if mark in shown and mark not in may_see
-    ]
-    lines = "".join(installation.lines[first:])
-    matrix.faults += [f"{place}: the log has {mark}" for mark in MARKS if mark in lines]
-    matrix.calls += 1
-    return outcome
+    return response, changed
+
+
+def named_in(request: Request, ids: Ids) -> list[str]:
+    """The ids of others in a request, but for that of the workspace."""
+    sent_text = request.target + request.body.decode("latin-1")
+    names = ids.keys() - OWN_IDS
+    return [ids[name] for name in sorted(names) if ids[name] in sent_text]
+
+
+def without(request: Request, named: list[str]) -> Request:
+    """The same request for what does not exist."""
+    target, body = request.target, request.body
+    for each in named:
+        target, body = target.replace(each, UNKNOWN), body.replace(each.encode(), UNKNOWN.encode())
+    return request._replace(target=target, body=body)
+
+
+def normal(response: Response, named: list[str]) -> str:
+    """A response without what the request named, and without what is new in each page."""
+    shown = f"{response.status}\n{everything(response)}"
+    for each in named:
+        shown = shown.replace(each.casefold(), UNKNOWN)
+    return NEW.sub("", shown)
 
 
 def everything(response: Response) -> str:
@@ -186,17 +239,43 @@ async def made(folder: Path) -> Matrix:
         return await run(await inhabited(installation))
 
 
+async def forms_of(world: World, everybody: list[Caller]) -> Forms:
+    """The forms of the pages that a stranger, the owner and the administrator see."""
+    forms = Forms()
+    await world.installation.ask("GET", "/")
+    by_name = {caller.name: caller for caller in everybody}
+    for caller in (by_name["owner"], by_name["administrator"], by_name["stranger"]):
+        for described in routes(world.installation.pages[0]):
+            for named in namings(described) if described["method"] == "GET" else ():
+                ids = ids_of(world, caller, described, named)
+                if ids is not None:
+                    target = target_of(world, described, ids)
+                    page = await world.installation.ask("GET", target, caller.headers)
+                    if page.status == 200 and b"<form" in page.body:
+                        forms.look_at(target, page.body.decode())
+    world.installation.store.put_back()
+    return forms
+
+
 async def run(world: World) -> Matrix:
     """Make every call."""
     matrix = Matrix()
     everybody = callers(world)
-    for described in operations(api_document()):
+    forms = await forms_of(world, everybody)
+    shown = routes(world.installation.pages[0])
+    for described in [*operations(api_document()), *shown]:
         for named in namings(described):
             asked = Asked(named, described["operationId"])
             row = matrix.cells[asked] = dict.fromkeys(COLUMNS, NOT_ASKED)
             for caller in everybody:
                 ids = ids_of(world, caller, described, named)
                 if ids is not None:
-                    request = request_of(world, described, ids)
-                    row[caller.name] = await called(world, matrix, caller, request, asked)
+                    request = (
+                        forms.request(world, described, ids, caller, MARKS)
+                        if described["tags"] == PAGES
+                        else request_of(world, described, ids)
+                    )
+                    row[caller.name] = await called(
+                        world, matrix, caller, asked, request, named_in(request, ids)
+                    )
     return matrix

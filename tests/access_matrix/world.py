@@ -22,7 +22,7 @@ from tests.fakes.identity_fixture import CHEAP, PASSWORD
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import form
 from tests.fakes.oauth_rig import CALLBACK, PROGRAM, VERIFIER
-from tests.fakes.users_api import cookie
+from tests.fakes.users_api import bearer, cookie
 
 Json = dict[str, Any]
 Ids = dict[str, str]
@@ -39,12 +39,15 @@ OF_LINKS = "wachtel2604"
 OF_INVITED = "eisvogel4960"
 """In an invited address."""
 OF_ACCOUNT = "flamingo8127"
-"""In names of keys and programs of the owner, and of the browsers that she uses."""
+"""In the name of a key of the owner, and in those of the browsers that she uses."""
+OF_PROGRAM = "rotmilan6235"
+"""In the name of a program that she uses, which has changed a note."""
 OF_PUBLISHED = "albatros5093"
 """In a note with a published link, and in the label of the link."""
 
 FROM_HERE = (b"origin", ORIGIN.encode())
 JSON = (b"content-type", b"application/json")
+JSON_ANSWERED = (b"accept", b"application/json, text/event-stream")
 SYNC = (b"sync-protocol", b"1")
 IMAGE = encoded(picture((2, 2)), "PNG")
 ARCHIVE = b"PK\5\6" + bytes(18)
@@ -85,6 +88,7 @@ class World:
         folder: ids of what is different below its folder ``tea``.
         deleted: ids of deleted notes, outside the folder and in it.
         secrets: keys and tokens of the owner, by what they are for.
+        program: what names the changes of a program.
     """
 
     def __init__(self, installation: Installation) -> None:
@@ -94,6 +98,7 @@ class World:
         self.folder: Ids = {}
         self.deleted: tuple[Ids, Ids] = ({}, {})
         self.secrets: dict[str, str] = {}
+        self.program: dict[str, str] = {}
 
     @property
     def place(self) -> str:
@@ -206,6 +211,9 @@ async def inhabited(installation: Installation) -> World:
         made = await world.done(owner, "POST", "/api/account/keys", {"name": name, **limits})
         world.secrets[name] = made["secret"]
     await _leave(world, owner)
+    # The indexes follow.
+    await world.done(owner, "GET", f"{world.place}/search?q={OF_NOTES}")
+    await world.done(owner, "GET", f"{world.place}/links/unresolved")
     installation.store.keep()
     return world
 
@@ -272,8 +280,6 @@ async def _write(world: World, owner: Person) -> None:
     position = {"position": 6}
     restored = await world.done(owner, "POST", f"{world.place}/restorations", position)
     world.house["restorationId"] = restored["restorationId"]
-    await world.done(owner, "GET", f"{world.place}/search?q={OF_NOTES}")
-    await world.done(owner, "GET", f"{world.place}/links/unresolved")
 
 
 async def _uploaded(world: World, owner: Person) -> str:
@@ -314,15 +320,29 @@ async def _publish(world: World, owner: Person) -> None:
 
 async def _connect(world: World, owner: Person) -> None:
     """A program with access to all notes of the owner, with tokens that are still unused."""
-    program = {**PROGRAM, "client_name": f"Assistant {OF_ACCOUNT}"}
+    program = {**PROGRAM, "client_name": f"Assistant {OF_PROGRAM}"}
     made = await world.done(owner, "POST", "/oauth/register", program)
     world.house["client"] = made["client_id"]
     world.secrets["registration"] = made["registration_access_token"]
     world.secrets["code"] = await _code(world, owner)
     issued = await _issued(world, await _code(world, owner))
     world.secrets |= {"grant": issued["access_token"], "refresh": issued["refresh_token"]}
+    arguments = {"workspace_id": world.house["workspaceId"], "path": "program.md", "text": "a"}
+    message = tool_call("create_note", arguments)
+    headers = [bearer(issued["access_token"]), JSON, JSON_ANSWERED]
+    written = await world.installation.ask("POST", "/mcp", headers, as_json(message))
+    assert not written.json()["result"].get("isError"), written.body
+    [found] = (await world.done(owner, "GET", f"{world.place}/clients"))["items"]
+    world.program = {"client": found["client"], "account": found["accountId"]}
+    world.program["since"] = found["firstAt"]
     found = await world.done(owner, "GET", "/api/account/connections")
     world.house["connectionId"] = found["items"][0]["id"]
+
+
+def tool_call(name: str, arguments: Json) -> Json:
+    """A message to the MCP endpoint."""
+    params = {"name": name, "arguments": arguments}
+    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
 
 
 def access_request(world: World) -> dict[str, str]:
