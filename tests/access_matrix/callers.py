@@ -3,11 +3,13 @@
 from dataclasses import dataclass, field
 
 from tests.access_matrix import world as marks
-from tests.access_matrix.world import OPERATOR, Header, Ids, World
-from tests.fakes.users_api import bearer
+from tests.access_matrix.world import FROM_HERE, OPERATOR, Header, Ids, World
+from tests.fakes.users_api import bearer, cookie
 
 NOBODYS = frozenset({marks.OF_PUBLISHED})
 """What everybody may see who has the address of the link."""
+OUTSIDERS = NOBODYS | {marks.OF_PROGRAM}
+"""What the member of another workspace may see, who uses the same program."""
 READERS = NOBODYS | {marks.OF_NAME, marks.OF_NOTES, marks.OF_FOLDER, marks.OF_PROGRAM}
 MANAGERS = READERS | {marks.OF_LINKS, marks.OF_INVITED}
 OWNERS = MANAGERS | {marks.OF_ACCOUNT}
@@ -33,7 +35,7 @@ class Caller:
 
 
 PEOPLE: dict[str, tuple[str, frozenset[str]]] = {
-    "member elsewhere": ("outsider", NOBODYS),
+    "member elsewhere": ("outsider", OUTSIDERS),
     "reader": ("reader", READERS),
     "editor": ("editor", READERS),
     "manager": ("manager", MANAGERS),
@@ -50,9 +52,12 @@ PROGRAMS: dict[str, tuple[str, frozenset[str]]] = {
     "key: write": ("key: write", READERS),
     "key: folder": ("key: folder", NOBODYS | {marks.OF_NAME, marks.OF_FOLDER}),
     "key: elsewhere": ("key: elsewhere", NOBODYS),
+    "key: revoked": ("key: revoked", NOBODYS),
     "program": ("grant", READERS),
 }
 """By heading, keys and access tokens of the owner: the name of the secret, and the marks."""
+ELSEWHERE = "program elsewhere"
+ENDED = "ended session"
 COLUMNS = (
     "stranger",
     "member elsewhere",
@@ -60,7 +65,9 @@ COLUMNS = (
     "editor",
     "manager",
     "owner",
+    ENDED,
     *PROGRAMS,
+    ELSEWHERE,
     "locked",
     "disabled",
     "removed",
@@ -78,5 +85,9 @@ def callers(world: World) -> list[Caller]:
     owner = world.people["owner"]
     for name, (secret, sees) in PROGRAMS.items():
         found[name] = Caller(name, (bearer(world.secrets[secret]),), owner.ids, sees)
+    found[ENDED] = Caller(ENDED, (cookie(owner.ended), FROM_HERE), owner.ids, NOBODYS, owner.ended)
+    outsider = world.people["outsider"]
+    token = bearer(world.secrets["grant elsewhere"])
+    found[ELSEWHERE] = Caller(ELSEWHERE, (token,), outsider.ids, OUTSIDERS)
     found["operator"] = Caller("operator", (bearer(OPERATOR),))
     return [found[name] for name in COLUMNS]

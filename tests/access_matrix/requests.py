@@ -134,7 +134,9 @@ def document_of(world: World, name: str, ids: Ids) -> object:
         "restoreFile": {},
         "restoreWorkspace": {"position": 1},
         "saveNote": {"epoch": ids.get("epoch", UNKNOWN), "update": "AAA="},
-        "serveMcp": tool_call("list_notes", {"workspace_id": world.house["workspaceId"]}),
+        "serveMcp": tool_call(
+            "read_note", {"note_id": f"octavo://{ids.get('workspaceId', UNKNOWN)}/{file}"}
+        ),
         "setOperatorAccountControls": {"revision": 1, "locked": True},
         "signInWithPassword": {"email": "guest@example.org", "password": PASSWORD},
         "startWorkspaceImport": {},

@@ -103,7 +103,10 @@ def namings(described: Documented) -> Iterator[str]:
     """What an operation can name."""
     name, path = described["operationId"], described["path"]
     parameters = set(re.findall(r"\{(\w+)\}", path))
-    if "workspaceId" in parameters:
+    if name == "serveMcp":
+        yield HOUSE
+        yield FOREIGN
+    elif "workspaceId" in parameters:
         yield HOUSE
         if name in NAMES_FILES or ("fileId" in parameters and described["tags"] != PAGES):
             yield FOLDER
@@ -151,7 +154,7 @@ def outcome_of(response: Response, *, changed: bool) -> str:
         location = response.header("location") or ""
         if location.startswith("/sign-in") and not changed:
             return "no"
-        return "yes"
+        return "hidden" if b'"isError":true' in response.body else "yes"
     kind = response.header("content-type")
     code = response.json().get("code", "") if kind == "application/problem+json" else ""
     return code or str(status)

@@ -46,7 +46,8 @@ def matrix(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> Matrix
 
 
 def test_everybody_may_do_what_the_table_says_and_nothing_else(matrix: Matrix) -> None:
-    assert differences(written(PAGE.read_text()), matrix.cells) == []
+    said = differences(written(PAGE.read_text()), matrix.cells)
+    assert not said, "\n".join(["judge each, then run python -m tests.access_matrix:", *said])
 
 
 def test_table_is_written_as_the_command_writes_it(matrix: Matrix) -> None:
@@ -61,7 +62,7 @@ def test_every_operation_and_page_is_called(matrix: Matrix) -> None:
 
 
 def test_refused_calls_change_nothing_and_nobody_sees_marks_of_others(matrix: Matrix) -> None:
-    assert matrix.faults == []
+    assert not matrix.faults, "\n".join(matrix.faults)
 
 
 def test_log_of_modules_has_no_mark(matrix: Matrix, lines: list[str]) -> None:

@@ -67,10 +67,12 @@ class Person:
 
     Attributes:
         ids: what belongs to the person, by the names that paths have for it.
+        ended: the token of a session that may end.
     """
 
     name: str
     token: str
+    ended: str = ""
     ids: Ids = field(default_factory=dict)
 
     @property
@@ -105,12 +107,12 @@ class World:
         return f"/api/workspaces/{self.house['workspaceId']}"
 
     async def person(self, name: str, role: str = "member") -> Person:
-        """Add an account with two sessions, a key and a workspace."""
+        """Add an account with three sessions, a key and a workspace."""
         account = AccountId(new_id())
         password = encoded_hash(PASSWORD, "00" * 32, CHEAP.passes, CHEAP.memory, CHEAP.lanes)
         maker = SessionMaker(now=now, new_id=new_id, new_entropy=new_entropy)
         device = f"Browser {OF_ACCOUNT}" if name == "owner" else "Browser"
-        made = [maker.make(account, device, None) for _ in range(2)]
+        made = [maker.make(account, device, None) for _ in range(3)]
 
         async def add(transaction: Transaction) -> None:
             await transaction.execute(
@@ -129,6 +131,7 @@ class World:
         await self.installation.store.write(add)
         person = self.people[name] = Person(name, made[0][1])
         person.ids = {"accountId": account, "sessionId": made[1][0].session_id}
+        person.ids["endedId"], person.ended = made[2][0].session_id, made[2][1]
         key = f"key {OF_ACCOUNT}" if name == "owner" else "key"
         created = await self.done(person, "POST", "/api/account/keys", {"name": key})
         person.ids["keyId"] = created["id"]
@@ -210,6 +213,7 @@ async def inhabited(installation: Installation) -> World:
         limits = value(world)
         made = await world.done(owner, "POST", "/api/account/keys", {"name": name, **limits})
         world.secrets[name] = made["secret"]
+    await _end(world, owner, made["id"])
     await _leave(world, owner)
     # The indexes follow.
     await world.done(owner, "GET", f"{world.place}/search?q={OF_NOTES}")
@@ -240,6 +244,7 @@ KEYS: dict[str, Any] = {
         "scopes": ["notes:write"],
         "workspaceIds": [world.people["owner"].ids["workspaceId"]],
     },
+    "key: revoked": lambda _: {},
 }
 
 
@@ -327,6 +332,8 @@ async def _connect(world: World, owner: Person) -> None:
     world.secrets["code"] = await _code(world, owner)
     issued = await _issued(world, await _code(world, owner))
     world.secrets |= {"grant": issued["access_token"], "refresh": issued["refresh_token"]}
+    of_another = await _issued(world, await _code(world, world.people["outsider"]))
+    world.secrets["grant elsewhere"] = of_another["access_token"]
     arguments = {"workspace_id": world.house["workspaceId"], "path": "program.md", "text": "a"}
     message = tool_call("create_note", arguments)
     headers = [bearer(issued["access_token"]), JSON, JSON_ANSWERED]
@@ -384,6 +391,15 @@ def token_request(world: World, code: str) -> bytes:
             "resource": f"{ORIGIN}/mcp",
         }
     ).encode()
+
+
+async def _end(world: World, owner: Person, key_id: str) -> None:
+    """End a session, and revoke a key; both were used a moment ago."""
+    for used in (cookie(owner.ended), bearer(world.secrets["key: revoked"])):
+        response = await world.installation.ask("GET", f"{world.place}/files", [used])
+        assert response.status == 200, response.body
+    await world.done(owner, "DELETE", f"/api/account/sessions/{owner.ids['endedId']}")
+    await world.done(owner, "DELETE", f"/api/account/keys/{key_id}")
 
 
 async def _leave(world: World, owner: Person) -> None:
