@@ -11,11 +11,12 @@ from quart import Quart
 
 from octavo.http.pages.page_registry import form_token
 from tests.access_matrix.callers import Caller
-from tests.access_matrix.requests import UNKNOWN, Request
+from tests.access_matrix.requests import NEW, UNKNOWN, Request
 from tests.access_matrix.world import (
     ARCHIVE,
     FROM_HERE,
     IMAGE,
+    OF_CALLER,
     OF_NAME,
     Ids,
     World,
@@ -38,10 +39,9 @@ QUERIES: dict[str, Callable[[World], dict[str, str]]] = {
     "GET /reset-password": lambda world: {"token": world.secrets["reset"]},
     f"GET {WORKSPACE}/programs/undo": lambda world: world.program,
 }
-NEW = "a new good password"
 GUEST = {"address": "guest@example.org", "password": PASSWORD}
 GIVEN: dict[str, Callable[[World], dict[str, str]]] = {
-    "POST /account/keys": lambda _: {"name": "another", "access": ""},
+    "POST /account/keys": lambda _: {"name": OF_CALLER, "access": ""},
     "POST /account/password": lambda _: {"currentPassword": PASSWORD, "newPassword": NEW},
     "POST /account/removal": lambda _: {"password": PASSWORD},
     "POST /forgot-password": lambda _: {"address": "guest@example.org"},
@@ -49,15 +49,15 @@ GIVEN: dict[str, Callable[[World], dict[str, str]]] = {
     "POST /register": lambda world: {
         "invitation": world.house["invitation"],
         "address": "new@example.org",
-        "displayName": "New",
+        "displayName": OF_CALLER,
         "password": NEW,
     },
     "POST /reset-password": lambda _: {"newPassword": NEW},
     "POST /sign-in": lambda _: GUEST,
     "POST /sign-in/again": lambda _: {**GUEST, "following": "/workspaces"},
-    "POST /workspaces": lambda _: {"name": "Another"},
+    "POST /workspaces": lambda _: {"name": OF_CALLER},
     f"POST {WORKSPACE}/delete": lambda _: {"name": f"The {OF_NAME}"},
-    f"POST {WORKSPACE}/links/new": lambda _: {"kind": "whole"},
+    f"POST {WORKSPACE}/links/new": lambda _: {"kind": "whole", "label": OF_CALLER},
     f"POST {WORKSPACE}/programs/undo": lambda world: world.program,
     f"POST {WORKSPACE}/restore": lambda _: {"position": "1", "change": UNKNOWN},
 }
@@ -117,7 +117,7 @@ class Forms:
             fields["token-of-form"] = form_token(caller.session.encode())
         fields["once"] = str(next(self._numbers))
         for mark in marks:
-            fields = {each: value.replace(mark, "word") for each, value in fields.items()}
+            fields = {each: value.replace(mark, OF_CALLER) for each, value in fields.items()}
         fields |= GIVEN[name](world) if name in GIVEN else {}
         if name in FILES:
             of_file, file_name, content = FILES[name]

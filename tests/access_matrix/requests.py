@@ -12,6 +12,7 @@ from tests.access_matrix.world import (
     IMAGE,
     JSON,
     JSON_ANSWERED,
+    OF_CALLER,
     SYNC,
     Header,
     Ids,
@@ -26,6 +27,8 @@ from tests.fakes.notes_api import form
 from tests.fakes.oauth_rig import PROGRAM
 from tests.fakes.users_api import bearer
 
+NEW = f"{OF_CALLER} {OF_CALLER}"
+"""A new password."""
 UNKNOWN = "00000000-0000-7000-8000-000000000000"
 _FIELDS = b"application/x-www-form-urlencoded"
 _EXAMPLES: dict[str, dict[str, Any]] = json.loads(EXAMPLES.read_bytes())
@@ -80,12 +83,12 @@ def query_of(world: World, name: str, ids: Ids) -> str:
 def body_of(world: World, name: str, ids: Ids) -> tuple[bytes, bytes]:
     """A body, and its media type if it is not JSON."""
     if name == "uploadAttachment":
-        body, kind = form(IMAGE, "a.png")
+        body, kind = form(IMAGE, f"{OF_CALLER}.png")
         return body, kind.encode()
     if name == "putImportPart":
         return ARCHIVE, b"application/octet-stream"
     if name == "reportPublishedLink":
-        return b"reason=spam", _FIELDS
+        return f"reason=spam&note={OF_CALLER}".encode(), _FIELDS
     if name == "openPublishedPage":
         return b"password=" + PASSWORD.replace(" ", "+").encode(), _FIELDS
     if name == "issueToken":
@@ -102,13 +105,18 @@ def document_of(world: World, name: str, ids: Ids) -> object:
     documents: dict[str, object] = {
         "acceptInvitation": {"token": world.house["invitation"]},
         "acceptLegalDocuments": {"termsVersion": None, "privacyVersion": None},
-        "changePassword": {"currentPassword": PASSWORD, "newPassword": "a new good password"},
-        "createApiKey": {"name": "another"},
-        "createFile": {"path": f"{folder}new.md", "text": ""},
+        "changePassword": {"currentPassword": PASSWORD, "newPassword": NEW},
+        "createApiKey": {"name": OF_CALLER},
+        "createFile": {"path": f"{folder}{OF_CALLER}.md", "text": OF_CALLER},
         "createInvitation": {"role": "member"},
-        "createPublishedLink": {"target": {"kind": "note", "fileId": file}},
+        "createPublishedLink": {
+            "target": {"kind": "note", "fileId": file},
+            "label": OF_CALLER,
+            "password": f"{OF_CALLER} {OF_CALLER}",
+        },
+        "createWorkspace": {"name": OF_CALLER},
         "decideAccessRequest": {"parameters": access_request(world), "allow": True},
-        "finalizeAttachment": {"path": f"{folder}attachments/new.png"},
+        "finalizeAttachment": {"path": f"{folder}attachments/{OF_CALLER}.png"},
         "purgeFile": {},
         "pushChangeset": {
             "mutationId": UNKNOWN,
@@ -121,15 +129,15 @@ def document_of(world: World, name: str, ids: Ids) -> object:
         "registerAccount": {
             "invitation": world.house["invitation"],
             "address": "new@example.org",
-            "password": "a new good password",
-            "displayName": "New",
+            "password": NEW,
+            "displayName": OF_CALLER,
         },
-        "registerClient": PROGRAM,
+        "registerClient": {**PROGRAM, "client_name": OF_CALLER},
         "removeOwnAccount": {"password": PASSWORD},
         "requestPasswordReset": {"email": "guest@example.org"},
         "resetPassword": {
             "token": world.secrets.get("reset", ""),
-            "newPassword": "a new good password",
+            "newPassword": NEW,
         },
         "restoreFile": {},
         "restoreWorkspace": {"position": 1},
@@ -143,6 +151,8 @@ def document_of(world: World, name: str, ids: Ids) -> object:
         "undoClientChanges": {"client": "a", "since": AFTER_ALL},
         "updateAccount": {"state": "locked"},
         "updateClient": {**PROGRAM, "client_id": world.house["client"]},
-        "updateFile": {"text": "new\n"},
+        "updateFile": {"text": OF_CALLER},
+        "updateOwnAccount": {"displayName": OF_CALLER},
+        "updateWorkspace": {"name": OF_CALLER},
     }
     return documents[name] if name in documents else _EXAMPLES[name]["request"]

@@ -26,6 +26,8 @@ MARKS = (
     marks.OF_PROGRAM,
     marks.OF_PUBLISHED,
 )
+UNLOGGED = (*MARKS, marks.OF_CALLER)
+"""What is in no line of the log."""
 REFUSED = {401: "no", 403: "no", 404: "hidden", 423: "locked"}
 NOT_ASKED = "none"
 DELETED_PAGES = {f"{NOTE}/restore", f"{NOTE}/purge"}
@@ -185,7 +187,7 @@ async def called(
         f"{place}: shows {mark}" for mark in MARKS if mark in shown and mark not in may_see
     ]
     lines = "".join(installation.lines[first:])
-    matrix.faults += [f"{place}: the log has {mark}" for mark in MARKS if mark in lines]
+    matrix.faults += [f"{place}: the log has {mark}" for mark in UNLOGGED if mark in lines]
     return outcome
 
 

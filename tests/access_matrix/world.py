@@ -44,6 +44,8 @@ OF_PROGRAM = "rotmilan6235"
 """In the name of a program that she uses, which has changed a note."""
 OF_PUBLISHED = "albatros5093"
 """In a note with a published link, and in the label of the link."""
+OF_CALLER = "steinadler7043"
+"""In what callers send, which is in no line of the log either."""
 
 FROM_HERE = (b"origin", ORIGIN.encode())
 JSON = (b"content-type", b"application/json")
