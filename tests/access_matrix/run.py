@@ -9,10 +9,11 @@ from typing import NamedTuple
 from octavo.service.registry import api_document
 from tests.access_matrix import world as marks
 from tests.access_matrix.callers import COLUMNS, Caller, callers
+from tests.access_matrix.house import inhabited
 from tests.access_matrix.installation import running
 from tests.access_matrix.pages import NOTE, PAGES, Forms, routes, target_of
 from tests.access_matrix.requests import DELETED, UNKNOWN, Request, request_of
-from tests.access_matrix.world import SETTINGS, Ids, World, inhabited
+from tests.access_matrix.world import SETTINGS, Ids, World
 from tests.e2e.operations.common import Documented, operations
 from tests.fakes.asgi_client import Response
 
