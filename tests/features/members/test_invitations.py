@@ -3,9 +3,12 @@
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
+from random import Random
 from typing import ParamSpec, TypeVar
 
 import pytest
+import trio
 from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.access.attempts import GRANTS, RATES
@@ -13,11 +16,13 @@ from octavo.features.accounts.passwords import Passwords
 from octavo.features.accounts.rules.refusal import AddressTaken, InvitationUnusable
 from octavo.features.members.invitations import Invitations
 from octavo.features.members.invitations_of_terminal import FIRST_INVITATION_LASTS, first_invitation
-from octavo.features.members.rules import INVITATION_SECONDS, InvitedInto
+from octavo.features.members.rules import INVITATION_SECONDS, InvitedInto, Prerequisites
+from octavo.features.members.sql import members
 from octavo.features.members.sql.invitations import accept
 from octavo.model.access.account import AccountGone, Address, TooManyAttempts
 from octavo.model.access.token import digest_of
 from octavo.store.queries import workspaces
+from octavo.store.queries.process_notices import CHANNEL, AccessNotice, read_notice
 from tests.fakes.identity_fixture import (
     CHEAP,
     PASSWORD,
@@ -25,8 +30,9 @@ from tests.fakes.identity_fixture import (
     IdentityFixture,
     PredictableSources,
     hash_inline,
+    identity_fixture,
 )
-from tests.fakes.stores import open_inline
+from tests.fakes.stores import open_inline, open_postgres
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -266,3 +272,63 @@ async def test_account_that_was_removed_meanwhile_joins_no_workspace(
     with pytest.raises(AccountGone):
         await identity.store.write(accepts)
     assert await identity.registration.opens(token)
+
+
+@pytest.mark.parametrize("ends", ["demoted", "removed"])
+async def test_invitation_does_not_come_back_with_the_right_to_invite(
+    identity: IdentityFixture, invitations: Invitations, ends: str
+) -> None:
+    ann = (await identity.account()).account.account_id
+    ben = (await identity.account("ben@example.org")).account.account_id
+    write = identity.store.write
+    await write(workspaces.create(HERE, "Notes", ann, 0))
+    await write(lambda transaction: members.join(transaction, HERE, ben, "administrator", 1))
+    invite = partial(invitations.create, workspace_id=HERE, workspace_role="reader")
+    _, of_ben = await invite(ben)
+    _, of_ann = await invite(ann)
+    await write(members.change(HERE, ann, ben, "administrator", 2))
+    assert await identity.registration.opens(of_ben)
+    if ends == "demoted":
+        await write(members.change(HERE, ann, ben, "editor", 3))
+        await write(members.change(HERE, ann, ben, "administrator", 4))
+    else:
+        await write(members.remove(HERE, ann, ben, 3))
+        await write(lambda transaction: members.join(transaction, HERE, ben, "administrator", 4))
+    assert not await identity.registration.opens(of_ben)
+    assert await identity.registration.opens(of_ann)
+    assert (await states(identity))[-2:] == [(None, 3), (None, None)]
+
+
+async def test_open_registration_proves_no_address_and_takes_none_away() -> None:
+    with identity_fixture(
+        prerequisites=Prerequisites(mail_transport=True, legal_documents=True)
+    ) as made:
+        await made.execute("UPDATE installation SET registration_policy = 'open'")
+        register = partial(made.registration.register, None, display_name="Ann", device="")
+        address = Address("ann@example.org")
+        await register(address, PASSWORD, remote_address=None)
+        assert await made.rows("SELECT address_proven FROM accounts") == [(0,)]
+        with pytest.raises(AddressTaken):
+            await register(address, PASSWORD, remote_address=None)
+
+
+async def test_other_processes_are_notified_of_each_change_of_a_membership(
+    postgres_url: str,
+) -> None:
+    async with open_postgres(postgres_url, random=Random(1).random) as store:
+        made = IdentityFixture(store)
+        ann = (await made.account()).account.account_id
+        ben = (await made.account("ben@example.org")).account.account_id
+        await store.write(workspaces.create(HERE, "Notes", ann, 0))
+        changes = [
+            lambda transaction: members.join(transaction, HERE, ben, "reader", 1),
+            members.change(HERE, ann, ben, "editor", 2),
+            members.remove(HERE, ann, ben, 3),
+        ]
+        async with store.listen(CHANNEL) as messages:
+            for change in changes:
+                await store.write(change)
+                with trio.fail_after(10):
+                    heard = await anext(messages)
+                assert isinstance(heard, str)
+                assert read_notice(heard) == AccessNotice(ben)
