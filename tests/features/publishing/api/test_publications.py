@@ -1,10 +1,14 @@
 """Create, list and revoke published links."""
 
+from dataclasses import dataclass
+
 import pytest
 
 from octavo.access.attempts import GRANTS, RATES
 from octavo.features.accounts.sql.account_removal import remove
-from tests.fakes.notes_api import NotesApi, account_id, refusal
+from octavo.store import Transaction
+from tests.fakes.asgi_client import Response
+from tests.fakes.notes_api import Json, NotesApi, account_id, refusal
 from tests.fakes.publishing_rig import MAXIMUM, PUBLIC_URL
 
 UNKNOWN = "01900000-0000-7000-8000-eeeeeeeeeeee"
@@ -324,3 +328,76 @@ async def test_link_has_something_to_read_only_in_a_note_below_its_folder(api: N
     assert await obstacles(api) == ["no_note", None, "no_note"]
     await neighbour.delete()
     assert await obstacles(api) == ["no_note"] * 3
+
+
+@dataclass
+class Elsewhere:
+    """Another workspace of the same owner, with a note."""
+
+    api: NotesApi
+    place: str
+    note: str
+
+    async def publish(self, target: Json) -> Response:
+        return await self.api.owner.post(f"{self.place}/publications", {"target": target})
+
+
+@pytest.fixture
+async def elsewhere(api: NotesApi) -> Elsewhere:
+    made = await api.owner.post("/api/workspaces", {"name": "Other"})
+    place = f"/api/workspaces/{made.json()['id']}"
+    note = await api.owner.post(f"{place}/files", {"path": "coffee/a.md", "text": "text"})
+    return Elsewhere(api, place, note.json()["fileId"])
+
+
+async def test_only_what_is_in_the_workspace_is_published(
+    api: NotesApi, elsewhere: Elsewhere
+) -> None:
+    await api.note("tea/green.md")
+    for target in (
+        {"kind": "note", "fileId": elsewhere.note},
+        {"kind": "folder", "path": "coffee"},
+    ):
+        assert (await api.owner.post(links(api), {"target": target})).status == 404
+        assert (await elsewhere.publish(target)).status == 201
+
+
+async def test_links_of_other_workspaces_are_not_counted(
+    api: NotesApi, elsewhere: Elsewhere
+) -> None:
+    await api.note("tea/green.md")
+    for _ in range(MAXIMUM):
+        assert (await elsewhere.publish(WHOLE)).status == 201
+    await api.publish(WHOLE)
+    assert refusal(await elsewhere.publish(WHOLE)) == (422, "too_many_links")
+
+
+async def test_link_is_revoked_once(api: NotesApi) -> None:
+    async def stored() -> list[tuple[object, ...]]:
+        async def script(transaction: Transaction) -> list[tuple[object, ...]]:
+            rows = await transaction.fetch_all("SELECT revoked_at FROM publications ORDER BY id")
+            return [tuple(row) for row in rows]
+
+        return await api.store.read(script)
+
+    await api.note("tea/green.md")
+    first, second = await api.publish(WHOLE), await api.publish(WHOLE)
+    await api.execute("UPDATE publications SET revoked_at = 7 WHERE id = $1::uuid", first.id)
+    await api.owner.delete(f"{links(api)}/{first.id}")
+    assert await stored() == [(7,), (None,)]
+    await api.execute("UPDATE publications SET taken_down_at = 8 WHERE id = $1::uuid", second.id)
+    await api.owner.delete(f"{links(api)}/{second.id}")
+    assert await stored() == [(7,), (None,)]
+
+
+async def test_links_of_others_stay_when_a_disabled_account_is_removed(api: NotesApi) -> None:
+    await api.note("tea/green.md")
+    await api.member("second", "owner")
+    mine = await api.publish(WHOLE)
+    made = await api.client("second").post(links(api), {"target": WHOLE})
+    assert made.status == 201
+    await api.execute("UPDATE accounts SET state = 'disabled' WHERE address = 'second'")
+    await api.store.write(remove(account_id("second")))
+    [left] = (await api.owner.get(links(api))).json()["items"]
+    assert left["id"] == mine.id
+    assert left["createdBy"] is not None
