@@ -3,13 +3,16 @@
 from collections.abc import AsyncIterator
 
 import pytest
+from octavo_rules.identity import WorkspaceId
 
 from octavo.features.publishing.sql import publications
 from octavo.store import Transaction
+from octavo.store.queries import workspaces
 from tests.fakes.stores import open_inline
 from tests.fakes.usage_rig import ANN, BEN, HERE, UsageRig, usage_rig
 
 DIGEST = b"a digest"
+OTHER = WorkspaceId("01900000-0000-7000-8000-0000000000ff")
 
 
 @pytest.fixture
@@ -76,3 +79,27 @@ async def test_ended_links_expire_unless_they_were_taken_down(rig: UsageRig) -> 
         return [int(row[0][-1]) for row in rows]
 
     assert await rig.store.read(read_left) == [1, 4, 5]
+
+
+async def test_owner_of_another_workspace_is_not_charged(rig: UsageRig) -> None:
+    await rig.store.write(workspaces.create(OTHER, "Other", BEN, -5))
+    await publish(rig, 1)
+    found = await rig.store.read(publications.by_digest(DIGEST))
+    assert found is not None
+    assert found.owner_id == ANN
+
+
+async def test_token_of_a_report_names_the_link_that_was_reported(rig: UsageRig) -> None:
+    for number in (1, 2):
+        await publish(rig, number)
+        await rig.execute(
+            "INSERT INTO link_reports (id, publication_id, digest, reason, reported_at)"
+            " VALUES ($1::uuid, $1::uuid, $2, 'spam', 0)",
+            f"01900000-0000-7000-8000-{number:012x}",
+            b"report %d" % number,
+        )
+    for number in (1, 2):
+        found = await rig.store.read(publications.by_digest(b"report %d" % number))
+        assert found is not None
+        assert int(found.link.publication_id[-1]) == number
+    assert await rig.store.read(publications.by_digest(b"report 3")) is None
