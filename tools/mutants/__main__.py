@@ -8,9 +8,10 @@ selects modules by a part of their names, ``--survivors`` runs only what survive
 tests that there are now. ``--list`` runs nothing, and prints the survivors that are not known as
 equivalent.
 
-Results are in ``tools/mutants/results.json``, by the digests of a module and of its tests. Mutants
+Results are in ``tools/mutants/results.json``, by the digests of a module and of the files of tests
+that found its mutants; what survived holds as long as all its tests are the same. Mutants
 that change nothing that anybody could observe are in ``tools/mutants/equivalent.toml``, with the
-reason. The table of docs/security.md is written at the end.
+reason.
 """
 
 import argparse

@@ -33,6 +33,8 @@ BUDGET = {"OCTAVO_SIMULATION_SCHEDULES": "30", "OCTAVO_SIMULATION_SEEDS": "10"}
 
 _PASSED = (0, 5)
 """Exit codes of pytest: no test failed, or there was none."""
+_FAILED_TO_RUN = 70
+"""The exit code of a process in which pytest itself failed, which says nothing of the mutant."""
 
 
 class Stage(NamedTuple):
@@ -99,7 +101,8 @@ def name_of(module: str) -> str:
 def run(module: str, source: str, stages: Sequence[Stage], timeout: float) -> Run:
     """Run tests with another text of a module, stage by stage until one fails.
 
-    ``timeout`` is in seconds, for each stage.
+    ``timeout`` is in seconds, for each stage; a mutant that takes longer is found. Raises
+    RuntimeError if pytest fails in another way than its tests.
     """
     began = time.monotonic()
     output = ""
@@ -111,6 +114,8 @@ def run(module: str, source: str, stages: Sequence[Stage], timeout: float) -> Ru
         seconds = time.monotonic() - began
         if code is None:
             return Run(KILLED, "time", seconds, output)
+        if code == _FAILED_TO_RUN:
+            raise RuntimeError(f"the tests of {module} did not run:\n{output[-2000:]}")
         if code not in _PASSED:
             # Also when tests can't be collected, as the module can't be imported.
             return Run(KILLED, stage.name, seconds, output)
@@ -123,7 +128,7 @@ def _forked(
     """Return the exit code of pytest in a process of its own, or None if it takes too long."""
     process = os.fork()
     if process == 0:
-        code = 70
+        code = _FAILED_TO_RUN
         try:
             os.setsid()
             os.dup2(printed, 1)
