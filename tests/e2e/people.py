@@ -14,7 +14,7 @@ from octavo_rules.identity import AccountId
 from octavo.access.attempts import Attempts
 from octavo.access.audit import command_audit
 from octavo.access.entropy import jitter, new_entropy, new_id, now
-from octavo.features.accounts.argon2id import Argon2, encoded_hash
+from octavo.features.accounts.argon2id import encoded_hash
 from octavo.features.accounts.commands import recover as recovery
 from octavo.features.accounts.rules.password import hashed_form
 from octavo.features.accounts.rules.session import ApiKey
@@ -30,6 +30,7 @@ from octavo.service.settings import Settings
 from octavo.settings.addresses import DatabaseUrl
 from octavo.store.engine import open_engine
 from tests.e2e.octavo_process import PUBLIC, Octavo
+from tests.e2e.prepared import HASH_COST
 from tests.e2e.served_contract import check_head
 from tests.e2e.server import PATIENCE
 
@@ -187,7 +188,7 @@ async def _join(settings: Settings, accepted: Versions | None, invitation: str |
 
 @cache
 def _encoded() -> str:
-    form, cost = hashed_form(PASSWORD), Argon2()
+    form, cost = hashed_form(PASSWORD), HASH_COST
     assert form is not None
     return encoded_hash(form, new_entropy().hex(), cost.passes, cost.memory, cost.lanes)
 

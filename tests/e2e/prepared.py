@@ -1,8 +1,8 @@
 """Processes of ``octavo`` that are forked from one that has imported everything.
 
 A server takes a second of processor time to import what it needs, and hundreds are started. Apart
-from the imports each is a process as any other, and a child of this one. `server.start` makes those
-that import everything themselves.
+from the imports and the cost of hashes each is a process as any other, and a child of this one.
+`server.start` makes those that import everything themselves.
 """
 
 import atexit
@@ -18,8 +18,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from octavo.features.accounts.argon2id import Argon2
 from tests.e2e.server import command_line, environment
 
+HASH_COST = Argon2(passes=1, memory=32)
+"""The cost of the hashes of passwords, of which there are hundreds: with the usual one each takes a
+tenth of a second of both processors."""
 _PR_SET_CHILD_SUBREAPER = 36
 _forking = threading.Lock()
 

@@ -16,6 +16,8 @@ from tests.project.source import ROOT
 
 # Generous for slow machines; a test whose expectation is met never waits this long.
 PATIENCE = 30.0
+OCTAVO = ("-m", "octavo")
+"""The arguments of the interpreter that name the program."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Server:
         return self.process.returncode, "".join(lines)
 
 
-def command_line(command: str, program: Sequence[str] = ("-m", "octavo")) -> list[str]:
+def command_line(command: str, program: Sequence[str] = OCTAVO) -> list[str]:
     """The command line prefix of a command, with warnings as errors.
 
     Development mode would also have asyncio record where everything was begun: a quarter of the
@@ -74,7 +76,7 @@ def start(
     folder: Path,
     command: str = "serve",
     stdout: int = subprocess.DEVNULL,
-    program: Sequence[str] = ("-m", "octavo"),
+    program: Sequence[str] = OCTAVO,
 ) -> "subprocess.Popen[str]":
     """Start a command of ``octavo`` in ``folder``, with warnings as errors.
 

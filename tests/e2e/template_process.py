@@ -13,8 +13,11 @@ import socket
 import sys
 from importlib import import_module
 from pathlib import Path
+from unittest import mock
 
 import octavo
+from octavo.features.accounts import passwords
+from tests.e2e.prepared import HASH_COST
 
 MOST_BYTES = 200_000
 ROOT = Path(octavo.__file__).parent
@@ -26,6 +29,7 @@ def preload() -> None:
         name = ".".join(("octavo", *path.relative_to(ROOT).with_suffix("").parts))
         if path.stem not in ("__init__", "__main__"):
             import_module(name)
+    mock.patch.object(passwords, "Argon2", return_value=HASH_COST).start()
     # The objects live as long as each process: without this, each would copy their pages.
     gc.collect()
     gc.freeze()

@@ -13,13 +13,13 @@ from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running
 from tests.e2e.overload.report import record
 from tests.e2e.overload.table import LONG_SECONDS
 from tests.e2e.people import PASSWORD, join, settle
-from tests.e2e.server import PATIENCE
+from tests.e2e.server import OCTAVO, PATIENCE
 
 ATTACKERS = 48
 """Addresses, each with one connection; from each, 60 attempts are admitted."""
 TRIES = 9 if LONG_SECONDS else 3
 """Attempts with the right password; a known browser has 10."""
-PAUSE = 0.01 if LONG_SECONDS else 0.05
+PAUSE = 0.01 if LONG_SECONDS else 0.25
 """Seconds between two attempts of a connection. Refusals are cheap, and thousands of them a second
 leave no processor to the hashes while other tests run."""
 LONGEST = 15.0
@@ -107,7 +107,7 @@ def _flood(browsers: Sequence[_Browser], address: Choose) -> Iterator[Counter[in
 
 
 def test_known_browser_signs_in_while_strangers_try_passwords_of_its_address() -> None:
-    with data_folder() as folder, running(folder) as octavo:
+    with data_folder() as folder, running(folder, program=OCTAVO) as octavo:
         ann = settle(octavo)
         known, unknown = _Browser(octavo, "127.0.0.9"), _Browser(octavo, "127.0.0.10", keeps=False)
         with closing(known), closing(unknown):
@@ -143,7 +143,7 @@ def test_known_browser_signs_in_while_strangers_try_passwords_of_its_address() -
 
 
 def test_known_browser_signs_in_while_others_fill_the_queue_with_browsers_of_their_own() -> None:
-    with data_folder() as folder, running(folder) as octavo:
+    with data_folder() as folder, running(folder, program=OCTAVO) as octavo:
         ann = settle(octavo)
         people = [join(folder), join(folder)]
         with closing(_Browser(octavo, "127.0.0.9")) as known:
