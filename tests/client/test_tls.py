@@ -11,7 +11,8 @@ from octavo_client import Client, ConnectionFailed, Mirror, Retrying
 
 from tests.e2e.octavo_process import PUBLIC, invited
 from tests.e2e.people import PASSWORD
-from tests.e2e.server import PATIENCE, serving
+from tests.e2e.prepared import serving
+from tests.e2e.server import PATIENCE
 
 
 async def test_account_is_created_and_followed_over_https(tmp_path: Path) -> None:

@@ -9,17 +9,21 @@ import atexit
 import ctypes
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from octavo.features.accounts.argon2id import Argon2
-from tests.e2e.server import command_line, environment
+from tests.e2e.server import PATIENCE, Server, command_line, environment, first_line
 
 HASH_COST = Argon2(passes=1, memory=32)
 """The cost of the hashes of passwords, of which there are hundreds: with the usual one each takes a
@@ -42,18 +46,38 @@ class _Forked(subprocess.Popen[str]):
 
 
 def start(
-    *options: str, folder: Path, command: str = "serve", stdout: int = subprocess.DEVNULL
+    *options: str,
+    folder: Path,
+    command: str = "serve",
+    stdout: int = subprocess.DEVNULL,
+    more: Mapping[str, str] = MappingProxyType({}),
 ) -> "subprocess.Popen[str]":
-    """Start a command of ``octavo`` in ``folder``, as `server.start`."""
+    """Start a command of ``octavo`` in ``folder``, as `server.start`, with ``more`` variables."""
     return _Forked(
         (command, *options),
-        env=environment(),
+        env={**environment(), **more},
         cwd=folder,
         stdin=subprocess.DEVNULL,
         stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+@contextmanager
+def serving(*options: str) -> Iterator[Server]:
+    """Run a server on a free port, in a folder of its own; both are gone at the end."""
+    with (
+        tempfile.TemporaryDirectory() as name,
+        start("--bind", "127.0.0.1:0", *options, folder=Path(name)) as process,
+    ):
+        try:
+            line = first_line(process)
+            announced = re.search(r"Octavo listens on https?://127\.0\.0\.1:([0-9]+)", line)
+            assert announced is not None, line + process.communicate(timeout=PATIENCE)[1]
+            yield Server(process, int(announced[1]), Path(name))
+        finally:
+            process.kill()
 
 
 @cache

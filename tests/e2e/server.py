@@ -2,13 +2,10 @@
 
 import http.client
 import os
-import re
 import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -101,19 +98,3 @@ def first_line(process: "subprocess.Popen[str]") -> str:
     while not line.endswith(b"\n") and (byte := os.read(process.stderr.fileno(), 1)):
         line += byte
     return line.decode()
-
-
-@contextmanager
-def serving(*options: str) -> Iterator[Server]:
-    """Run a server on a free port, in a folder of its own; both are gone at the end."""
-    with (
-        tempfile.TemporaryDirectory() as name,
-        start("--bind", "127.0.0.1:0", *options, folder=Path(name)) as process,
-    ):
-        try:
-            line = first_line(process)
-            announced = re.search(r"Octavo listens on https?://127\.0\.0\.1:([0-9]+)", line)
-            assert announced is not None, line + process.communicate(timeout=PATIENCE)[1]
-            yield Server(process, int(announced[1]), Path(name))
-        finally:
-            process.kill()

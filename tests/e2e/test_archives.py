@@ -246,11 +246,11 @@ def stalled_export(octavo: Octavo, person: Person, base: str) -> socket.socket:
 
 @pytest.mark.parametrize("servers", ["sqlite", "postgres"], indirect=True)
 def test_jobs_are_limited_across_processes(servers: Servers) -> None:
-    noise = incompressible(40)
+    noise = incompressible(24)
     owner, other, third = servers.people
     with ExitStack() as stack:
         places = [place_of(stack, servers.first.url, person) for person in servers.people]
-        for there in places:
+        for there in places[:2]:
             done = there.http.post(f"{there.start(packed(noise))}/complete", timeout=120)
             assert done.status_code == 200, done.text
         stack.enter_context(closing(stalled_export(servers.first, owner, places[0].base)))

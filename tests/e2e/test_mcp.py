@@ -4,9 +4,9 @@ import httpx
 
 from tests.e2e.octavo_process import data_folder, running
 from tests.e2e.people import client, settle
+from tests.e2e.prepared import serving
 from tests.e2e.programs import Program, Servers
 from tests.e2e.served_contract import ServedContract
-from tests.e2e.server import serving
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 

@@ -15,7 +15,8 @@ import pytest
 
 from octavo import __version__
 from tests.e2e.octavo_process import data_folder, running
-from tests.e2e.server import PATIENCE, Server, serving, start
+from tests.e2e.prepared import serving, start
+from tests.e2e.server import PATIENCE, Server
 
 UUID = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 

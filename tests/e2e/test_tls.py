@@ -13,7 +13,8 @@ import pytest
 import trustme
 from cryptography.hazmat.primitives import serialization
 
-from tests.e2e.server import PATIENCE, Server, serving, start
+from tests.e2e.prepared import serving, start
+from tests.e2e.server import PATIENCE, Server
 
 NO_HOST = b"GET /health HTTP/1.1\r\n\r\n"
 

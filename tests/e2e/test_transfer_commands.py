@@ -13,10 +13,11 @@ from random import Random
 import pytest
 
 from tests.client.test_restart import free_port
+from tests.e2e import prepared
 from tests.e2e.octavo_process import Octavo, data_folder, running
 from tests.e2e.operations.attachments import PNG
 from tests.e2e.people import Person, client, settle
-from tests.e2e.server import PATIENCE, command_line, environment
+from tests.e2e.server import PATIENCE
 
 VAULT: dict[str, bytes] = {
     "Tea.md": b"# Tea\r\n\r\n[[Cup]] and ![[cup.png]]\r\n",
@@ -44,13 +45,9 @@ def served() -> Iterator[tuple[Octavo, Person]]:
 
 def start(url: str, person: Person, command: str, *options: str) -> "subprocess.Popen[str]":
     given = ("--server", url, *options)
-    return subprocess.Popen(
-        [*command_line(command), *given],
-        env={**environment(), "OCTAVO_KEY": person.key},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+    key = {"OCTAVO_KEY": person.key}
+    return prepared.start(
+        *given, folder=Path.cwd(), command=command, stdout=subprocess.PIPE, more=key
     )
 
 

@@ -96,7 +96,7 @@ ATTACKS = {
     "words of long notes": _chosen(
         Attack("words_of_long_notes", Target(), _BUSY, accounts=1),
         # Until some were moved, purged and deleted.
-        seconds=20,
+        seconds=10,
     ),
     "24,000 links read": _chosen(Attack("links_read", Target(connections=16), _BUSY, accounts=1)),
     "24,000 links read on 64 connections": _chosen(
