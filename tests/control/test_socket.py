@@ -277,6 +277,16 @@ def test_path_of_about_the_maximum_length_is_served(short_path: Path, length: in
         assert (folder / "control.sock").is_socket()
 
 
+def test_path_with_letters_of_several_bytes_is_served(short_path: Path) -> None:
+    missing = 100 - len(str(short_path / "control.sock")) - 1
+    folder = short_path / ("ä" * missing)
+    path = folder / "control.sock"
+    assert len(str(path)) == 100
+    assert len(os.fsencode(path)) > 108
+    with listening(folder):
+        assert path.is_socket()
+
+
 @pytest.mark.parametrize("left", [None, "file", "socket"])
 def test_ask_without_a_server_fails_and_names_the_folder(folder: Path, left: str | None) -> None:
     if left is not None:
