@@ -76,6 +76,21 @@ def test_members_have_type_description_and_whether_they_are_required() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("schema", "shown"),
+    [
+        ({"default": False}, "false"),
+        ({"default": 0}, "0"),
+        ({"default": ""}, '""'),
+        ({"default": None}, "null"),
+        ({"default": "größte"}, '"größte"'),
+        ({}, None),
+    ],
+)
+def test_default_of_any_value_is_shown(schema: Schema, shown: str | None) -> None:
+    assert member("each", schema, required=False).default == shown
+
+
 def test_member_of_a_request_has_its_location_and_its_own_description() -> None:
     found = member("id", {"type": "string"}, required=True, description="Which.", place="path")
     assert found == Member("id", (TextPart("string"),), True, "Which.", None, "path")
