@@ -87,6 +87,13 @@ async def test_folder_and_files_are_private_to_the_user(tmp_path: Path) -> None:
     assert set(modes.values()) == {0o600}
 
 
+async def test_commit_waits_until_it_is_on_the_disk(tmp_path: Path) -> None:
+    full = 2  # https://www.sqlite.org/pragma.html#pragma_synchronous
+    async with open_sqlite(tmp_path) as store:
+        assert await store.write(fetching("PRAGMA journal_mode")) == [("wal",)]
+        assert await store.write(fetching("PRAGMA synchronous")) == [(full,)]
+
+
 async def test_folder_that_cannot_be_created_is_unusable(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreUnusable, match="can't be used"):
