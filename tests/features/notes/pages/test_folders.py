@@ -100,6 +100,17 @@ async def test_folder_that_is_gone_says_so(ann: PageReader, vault: Vault) -> Non
     assert ann.form("Create the note").fields["path"] == "Nowhere/"
 
 
+async def test_folder_that_is_gone_does_not_show_the_notes_above_it(
+    ann: PageReader, vault: Vault
+) -> None:
+    await vault.write(ann, "Tea", "")
+    await vault.write(ann, "Kitchen/Bread", "")
+    for folder in ("Nowhere", "Kitchen/Nowhere"):
+        await ann.open(f"{vault.base}?folder={folder}")
+        assert ann.page.headings[0] == "Nowhere"
+        assert "There are no notes in this folder" in ann.text
+
+
 async def test_empty_workspace_has_one_primary_button(ann: PageReader, vault: Vault) -> None:
     await ann.open(vault.base)
     assert len(re.findall(r'class="button[a-z ]* primary"', ann.text)) == 1
