@@ -306,6 +306,20 @@ async def test_links_of_a_removed_account_stay_if_they_opened_something(
     assert ("green" in await link.read()) == bool(left)
 
 
+@pytest.mark.parametrize("decision", ["state = 'disabled'", "controls_publishing = 0"])
+async def test_link_that_was_taken_down_stays_when_its_creator_is_removed(
+    api: NotesApi, decision: str
+) -> None:
+    await api.note("tea/green.md")
+    await api.member("second", "owner")
+    link = await api.publish(WHOLE)
+    await api.execute("UPDATE publications SET taken_down_at = 1 WHERE id = $1::uuid", link.id)
+    await api.execute(f"UPDATE accounts SET {decision} WHERE address = 'owner'")
+    await api.store.write(remove(account_id("owner")))
+    [left] = (await api.client("second").get(links(api))).json()["items"]
+    assert (left["id"], left["state"], left["createdBy"]) == (link.id, "taken_down", None)
+
+
 async def test_locked_account_cannot_publish(api: NotesApi) -> None:
     await api.note("tea/green.md")
     api.authenticator.locked.add("owner")
