@@ -1,5 +1,7 @@
 """Notices: none is missed however often the stream breaks, and its end has a reason."""
 
+from dataclasses import dataclass, field
+
 import pytest
 import trio
 from octavo_client import (
@@ -7,13 +9,17 @@ from octavo_client import (
     ListeningEnded,
     NotSignedInError,
     ProblemError,
+    Retrying,
     WorkspaceChanged,
     WorkspaceClient,
     WorkspaceGone,
 )
 from octavo_client import notices as module
+from octavo_client.retrying import EntropySource
 from octavo_rules.identity import WorkspaceId
+from trio.testing import MockClock
 
+from packages.client.tests.stub_server import Steady
 from tests.e2e.server import PATIENCE
 from tests.fakes.cursors import at
 from tests.fakes.listened_notices import Script, Stream, notices, told
@@ -107,6 +113,36 @@ async def test_stream_that_is_refused_for_now_is_asked_for_again(status: int) ->
     async with notices([status, status, announcing(1)]) as server, server.client() as client:
         assert await hear(client, 1) == [changed(A, 1)]
         assert len(server.headers) == 3
+
+
+@dataclass(frozen=True)
+class Counted(Retrying):
+    """Waits for nothing, and keeps the numbers of failures."""
+
+    failures: list[int] = field(default_factory=list)
+
+    def wait(
+        self, failures: int, entropy: EntropySource, retry_after: float | None = None
+    ) -> float:
+        self.failures.append(failures)
+        return 0.0
+
+
+@pytest.mark.parametrize(("seconds", "counted"), [(9, [1, 2, 3]), (11, [1, 2, 1])])
+async def test_stream_that_lasted_makes_up_for_the_failures_before(
+    mock_clock: MockClock, seconds: float, counted: list[int]
+) -> None:
+    async def lasts(stream: Stream) -> None:
+        await stream.subscribed(1)
+        mock_clock.jump(seconds)
+        await drop(stream)
+
+    retrying = Counted(longest=10)
+    async with notices([503, 503, lasts, announcing(2)]) as server:
+        address = f"http://127.0.0.1:{server.port}"
+        async with Client(address, entropy=Steady(1), key="octk_key", retrying=retrying) as client:
+            assert await hear(client, 2) == [changed(A, 1), changed(A, 2)]
+    assert retrying.failures == counted
 
 
 @pytest.mark.parametrize("status", [401, 403])
