@@ -9,6 +9,7 @@ from octavo.access.caller import Caller
 from octavo.features.accounts.credentials import CachedCaller, CredentialCache, Credentials
 from octavo.features.accounts.own_credentials import NotAMember
 from octavo.model.access.account import AccessLimits, parse_scopes
+from octavo.store import StoreUnavailable
 from octavo.store.queries.workspaces import create
 from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.identity_fixture import LIFE, START, IdentityFixture
@@ -113,6 +114,33 @@ async def test_invalidated_caller_is_looked_up_immediately(identity: IdentityFix
     identity.credentials.forget(made.account.account_id)
     assert await identity.credentials.of_session(made.token.encode()) is None
     assert await identity.credentials.of_key(secret) is None
+
+
+async def test_key_whose_revocation_seems_to_fail_is_looked_up_again(
+    identity: IdentityFixture,
+) -> None:
+    made = await identity.account()
+    ann = made.account.account_id
+    key, secret = await identity.own_keys.create(ann, "a", None, remote_address=None)
+    assert await identity.credentials.of_key(secret.encode())
+    identity.store.fail = StoreUnavailable("gone", outcome_unknown=True)
+    identity.store.commits_anyway = True
+    with pytest.raises(StoreUnavailable):
+        await identity.own_keys.revoke(ann, key.key_id, remote_address=None)
+    assert await identity.credentials.of_key(secret.encode()) is None
+
+
+async def test_session_whose_end_seems_to_fail_is_looked_up_again(
+    identity: IdentityFixture,
+) -> None:
+    made = await identity.account()
+    ann, session = made.account.account_id, made.session.session_id
+    assert await identity.credentials.of_session(made.token.encode())
+    identity.store.fail = StoreUnavailable("gone", outcome_unknown=True)
+    identity.store.commits_anyway = True
+    with pytest.raises(StoreUnavailable):
+        await identity.own_sessions.end(ann, session, remote_address=None)
+    assert await identity.credentials.of_session(made.token.encode()) is None
 
 
 async def test_caller_read_before_its_invalidation_is_not_cached(identity: IdentityFixture) -> None:
