@@ -14,7 +14,7 @@ from tests.simulation.weather import BLOBS, CRASHES
 CI_SEEDS = 100
 """The default number of schedules of a simulation."""
 SEEDS = int(os.environ.get("OCTAVO_SIMULATION_SEEDS", CI_SEEDS))
-CI_SCHEDULES = 400
+CI_SCHEDULES = 240
 """The default number of schedules of the whole service, with notes, documents and images."""
 SCHEDULES = int(os.environ.get("OCTAVO_SIMULATION_SCHEDULES", CI_SCHEDULES))
 SHARDS = 2
