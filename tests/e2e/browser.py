@@ -21,12 +21,17 @@ _OPTIONS = (
 )
 
 
+def _program() -> str | None:
+    """The shell of Chromium without windows, which takes a fifth less time, or else Chromium."""
+    return shutil.which("chromium-headless-shell") or shutil.which("chromium")
+
+
 def missing() -> str | None:
     """What has to be installed before a browser starts, for a person; None when nothing has."""
-    if shutil.which("chromium") is None or shutil.which("chromedriver") is None:
+    if _program() is None or shutil.which("chromedriver") is None:
         return (
             "NO PAGE IS TESTED IN A BROWSER: there is no Chromium, or no driver for it. "
-            "Install them (on Debian: apt-get install chromium chromium-driver), "
+            "Install them (on Debian: apt-get install chromium-headless-shell chromium-driver), "
             "then run make test."
         )
     return None
@@ -44,7 +49,7 @@ def running_browser(
     options = ChromeOptions()
     if logs_requests:
         options.set_capability("goog:loggingPrefs", {"performance": "ALL"})
-    options.binary_location = shutil.which("chromium") or ""
+    options.binary_location = _program() or ""
     for each in (*_OPTIONS, f"--host-resolver-rules=MAP {origin} 127.0.0.1:{port}"):
         options.add_argument(each)
     if trusted_key is not None:

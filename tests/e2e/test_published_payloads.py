@@ -27,7 +27,7 @@ TOGETHER = int(os.environ.get("OCTAVO_PAYLOADS_TOGETHER", "40"))
 """Payloads in one note: one of them may hide others, so that the long version has one."""
 WITH_POLICY = int(os.environ.get("OCTAVO_PAYLOADS_WITH_POLICY", "4"))
 """Of so many notes, one is also opened with the policy, which can only prevent more."""
-SIZES = [int(each) for each in os.environ.get("OCTAVO_SLOW_SIZES", "15000,5000,2000").split(",")]
+SIZES = [int(each) for each in os.environ.get("OCTAVO_SLOW_SIZES", "8000,3000,1200").split(",")]
 """How many characters of each text that takes long are tried, the most first."""
 OF_ONE_TAB = 250
 """Pages that one tab shows: each takes longer than the one before."""

@@ -5,7 +5,7 @@ import sys
 
 from tests.simulation.replayed import KNOWN, SIMULATIONS
 
-COUNT = 3
+COUNT = 2
 """Schedules of each simulation, besides those that are known to be difficult."""
 
 

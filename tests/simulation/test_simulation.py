@@ -11,7 +11,7 @@ from tests.simulation.coincidences import COINCIDENCES, SHARE
 from tests.simulation.service import ALL_TURNS, Turn, simulate
 from tests.simulation.weather import BLOBS, CRASHES
 
-CI_SEEDS = 100
+CI_SEEDS = 60
 """The default number of schedules of a simulation."""
 SEEDS = int(os.environ.get("OCTAVO_SIMULATION_SEEDS", CI_SEEDS))
 CI_SCHEDULES = 240
