@@ -7,9 +7,11 @@ import tomllib
 import pytest
 
 from tests.project.source import ROOT
-from tools.mutants import selection
+from tools.mutants import results, selection
 from tools.mutants.operators import mutants_of
 from tools.mutants.selection import AREAS, drawn, modules
+
+PAGE = results.PAGE.read_text()
 
 
 def changes(source: str) -> set[tuple[str, str]]:
@@ -132,3 +134,17 @@ def test_equivalent_mutants_have_a_reason() -> None:
         for name, reason in reasons.items():
             assert re.fullmatch(r"[0-9a-f]{12}(-[0-9]+)?", name), name
             assert len(reason) > 10
+
+
+def test_table_has_the_scores_of_the_modules() -> None:
+    lines = results.scores(results.read_results())
+    assert len(lines) > 20
+    assert results.replaced(PAGE, lines) == PAGE
+
+
+def test_scores_leave_out_what_nobody_could_observe() -> None:
+    area, module = next(modules())
+    found = results.score(6, ["a", "b", "c"], {"b": "the same", "other": "of another fault"})
+    _, _, total, row = results.rows([(area, module)], lambda _: found)
+    assert total == f"| **{area.name}** | `9` | `6` | `1` | `2` | `75.0 %` |"
+    assert row == f"| `{module}` | `9` | `6` | `1` | `2` | `75.0 %` |"

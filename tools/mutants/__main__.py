@@ -11,21 +11,17 @@ equivalent.
 Results are in ``tools/mutants/results.json``, by the digests of a module and of the files of tests
 that found its mutants; what survived holds as long as all its tests are the same. Mutants
 that change nothing that anybody could observe are in ``tools/mutants/equivalent.toml``, with the
-reason.
+reason. A run that ends writes the scores of the modules into ``docs/security.md``.
 """
 
 import argparse
-import json
 import os
 import re
 import sys
 import time
-import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
-from hashlib import sha256
 from multiprocessing import get_context
-from pathlib import Path
 from threading import Semaphore
 from typing import NamedTuple
 
@@ -33,11 +29,17 @@ from tests.fakes.postgres_server import VARIABLE, running_server
 from tools.mutants.cosmic import cosmic_mutants
 from tools.mutants.covering import Covering, record, tests_of_lines
 from tools.mutants.operators import Mutant, mutants_of
+from tools.mutants.results import (
+    Result,
+    digest_of,
+    read_equivalent,
+    read_results,
+    write_results,
+    write_table,
+)
 from tools.mutants.running import SURVIVED, Run, Stage, preload, run
 from tools.mutants.selection import ROOT, Area, drawn, modules, simulations_of, tests_of
 
-HERE = Path(__file__).parent
-RESULTS, EQUIVALENT = HERE / "results.json", HERE / "equivalent.toml"
 WORK = ROOT / "build" / "mutants"
 PROCESSES = 2
 NEAR_SECONDS, ALL_SECONDS = 3.0, 15.0
@@ -46,73 +48,6 @@ TIMEOUT = 120.0
 _DOCUMENTED = Stage("tables of docs", ["tests/project/test_security.py"])
 """Compares limits and rates with what is documented."""
 _FAILED = re.compile(r"^(?:FAILED|ERROR) ([^:\s]+\.py)", re.MULTILINE)
-
-
-class Result(NamedTuple):
-    """What became of the mutants of a module.
-
-    Attributes:
-        module: the digest of its text.
-        tests: the digest of all its tests.
-        killed: the file of the test that found a mutant; empty if it took too long, or if nothing
-            could be imported.
-        files: the digests of these files.
-        survived: the mutants that no test found.
-    """
-
-    module: str
-    tests: str
-    killed: dict[str, str]
-    files: dict[str, str]
-    survived: list[str]
-
-    def valid(self, module: str, tests: str) -> "Result":
-        """Return what still holds: of a killed mutant, while the file that found it is the same."""
-        if self.module != module:
-            return Result(module, tests, {}, {}, [])
-        same = {"", *(file for file, digest in self.files.items() if _digest_if(file) == digest)}
-        killed = {name: file for name, file in self.killed.items() if file in same}
-        files = {file: digest for file, digest in self.files.items() if file in same}
-        survived = self.survived if self.tests == tests else []
-        return Result(module, tests, killed, files, [*survived])
-
-
-def digest_of(paths: Sequence[Path]) -> str:
-    """Return the digest of files, and of all Python files in folders."""
-    found = sha256()
-    for path in paths:
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            found.update(file.read_bytes())
-    return found.hexdigest()[:16]
-
-
-def _digest_if(file: str) -> str | None:
-    path = ROOT / file
-    return digest_of([path]) if path.is_file() else None
-
-
-def read_results() -> dict[str, Result]:
-    """Return the stored results by module."""
-    if not RESULTS.exists():
-        return {}
-    return {name: Result(**stored) for name, stored in json.loads(RESULTS.read_text()).items()}
-
-
-def write_results(results: dict[str, Result]) -> None:
-    """Store the results."""
-    lines = [
-        f"{json.dumps(name)}: {json.dumps(results[name]._asdict())}" for name in sorted(results)
-    ]
-    new = RESULTS.with_suffix(".new")
-    new.write_text("{\n" + ",\n".join(lines) + "\n}\n")
-    new.replace(RESULTS)
-
-
-def read_equivalent() -> dict[str, dict[str, str]]:
-    """Return the reasons of equivalent mutants, by module and digest."""
-    if not EQUIVALENT.exists():
-        return {}
-    return tomllib.loads(EQUIVALENT.read_text())
 
 
 def recorded() -> Covering:
@@ -201,6 +136,10 @@ def _tasks_of_module(
     valid = results[module] = stored.valid(text, tests)
     mutants = mutants_of(source, cosmic_mutants(source))
     names = drawn([*mutants], area, options.seed)
+    # The operators may have changed.
+    valid.survived[:] = [name for name in valid.survived if name in mutants]
+    for name in valid.killed.keys() - mutants.keys():
+        del valid.killed[name]
     if options.survivors:
         names = [name for name in names if name in stored.survived]
         valid.survived.clear()
@@ -240,6 +179,7 @@ def main() -> int:
     results = read_results()
     if not options.list:
         _run_all(options, results)
+        write_table(results)
     found = [each for each in survivors(results) if options.only in each[0]]
     for module, name, mutant in found:
         print(f"{module}:{mutant.line} {name} {mutant.operator}")
