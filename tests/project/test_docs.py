@@ -15,6 +15,7 @@ from octavo.render.limits import LIMITS, MEANINGS
 from octavo.render.renderer import MAX_FORMULAS, MAX_HIGHLIGHTED, MAX_TRANSLATED
 from tests.project.source import ROOT
 from tests.simulation.test_simulation import CI_SCHEDULES, CI_SEEDS
+from tests.simulation.variants import MOST_ANEW, VARIANTS
 
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("packages/**/*.md"))]
 EXAMPLE = re.compile(
@@ -48,10 +49,12 @@ def test_the_page_on_markdown_has_the_bounds_of_code_and_formulas() -> None:
         assert each in page
 
 
-def test_the_page_on_contributing_says_how_many_schedules_a_check_runs() -> None:
+def test_the_pages_say_how_many_schedules_a_check_and_a_search_run() -> None:
     page = (ROOT / "CONTRIBUTING.md").read_text()
     assert f"50,000 schedules instead of {CI_SCHEDULES:,}" in page
     assert f"under 5,000 instead of {CI_SEEDS}" in page
+    searched = " ".join((ROOT / "docs/architecture.md").read_text().split())
+    assert f"each of the {len(VARIANTS)} is found within {MOST_ANEW:,} schedules" in searched
 
 
 @pytest.mark.parametrize(("code", "printed"), EXAMPLES)

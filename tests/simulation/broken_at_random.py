@@ -141,7 +141,7 @@ BROKEN_AT_RANDOM: Mapping[Break, str] = {
     lose_revisions_between: "there are revisions at|is left|reads|acknowledged",
     skip_a_position_when_refreshing: (
         "not linearizable|the device reads|and announced|document_dependency_missing"
-        "|bytes, and .* are counted|lost update"
+        "|bytes, and .* are counted|lost update|can't save"
     ),
     catch_up_in_one_step: "have not caught up",
     never_forgive_crashes: "is quarantined for .* after",
