@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 import tomllib
 
 import pytest
@@ -148,3 +150,23 @@ def test_scores_leave_out_what_nobody_could_observe() -> None:
     _, _, total, row = results.rows([(area, module)], lambda _: found)
     assert total == f"| **{area.name}** | `9` | `6` | `1` | `2` | `75.0 %` |"
     assert row == f"| `{module}` | `9` | `6` | `1` | `2` | `75.0 %` |"
+
+
+def test_faults_are_found_by_the_tests_that_run_them() -> None:
+    # Of a process that has imported the module, the tests would not meet a mutant.
+    script = """
+from pathlib import Path
+from tools.mutants.running import Stage, run
+
+module = "octavo/model/etag.py"
+source = Path(module).read_text()
+stages = [Stage("few", ["tests/model/test_etag.py", "-k", "bounded"])]
+endless = "while True: pass"
+for text in (source, source.replace("> 2 * MOST_TAGS", ">= 2 * MOST_TAGS"), endless, "("):
+    found = run(module, text, stages, 1 if text == endless else 30)
+    print(found.outcome, found.by)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == ["survived ", "killed few", "killed time", "killed few"]
