@@ -39,6 +39,13 @@ def test_one_condition_of_several_is_dropped() -> None:
     }
 
 
+def test_condition_with_a_negated_comparison_is_dropped() -> None:
+    assert changes("x = a or not b > c\n") == {
+        ("DropCondition", "x = False or not b > c"),
+        ("DropCondition", "x = a or False"),
+    }
+
+
 def test_checks_and_refusals_are_left_out() -> None:
     source = "async def f():\n    check(1)\n    await require(2)\n    raise Refused\n"
     assert changes(source) == {

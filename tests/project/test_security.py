@@ -106,7 +106,7 @@ QUOTED = [
     "when it is sent, {:g} to {:g} seconds later".format(*REQUEST_DELAY_SECONDS),
     f"its token has {8 * TOKEN_BYTES} random bits",
     f"| published link | {8 * TOKEN_BYTES} bits | {4 * TOKEN_BYTES // 3} characters",
-    f"| 44 characters of base64url | {TICKET_SECONDS // 3600} hours |",
+    f"| 44 characters of base64url | {TICKET_SECONDS / 3600:g} hours |",
     (
         f"429 after {OF_LINK.account.count} attempts for a link or {OF_LINK.client.count} from a "
         f"client within {OF_LINK.client.period:g} seconds"
@@ -115,7 +115,7 @@ QUOTED = [
         f"{OF_REPORTS.count} from a client within {OF_REPORTS.period:g} seconds; {MAX_OPEN} open "
         "ones of a link are kept"
     ),
-    f"without redirects, within {DOCUMENT_SECONDS:g} seconds and {MAX_BYTES // 1024} KiB",
+    f"without redirects, within {DOCUMENT_SECONDS:g} seconds and {MAX_BYTES / 1024:g} KiB",
     (
         f"{OF_PROGRAMS.count} from a client within {OF_PROGRAMS.period:g} seconds; those that "
         "nobody allowed anything"
@@ -158,15 +158,15 @@ QUOTED = [
         for prefix in (token.KEY_PREFIX, token.OPERATOR_PREFIX)
     ),
     f"at most {MAX_KEYS} for an account",
-    f"A file has at most {LARGEST // 1024} KiB",
+    f"A file has at most {LARGEST / 1024:g} KiB",
     f"Entries are deleted after {SETTINGS.audit_days:g} days",
     f"of up to {default(RefusedAttempts, 'interval'):g} seconds are lost",
     "for at most 60 seconds; that includes signing out",
-    f"has at most {LONGEST_SMALL // 1024} KiB and {MOST_FIELDS} fields",
-    f"a text of {LONGEST_SMALL // 1024} KiB at most is shown again",
+    f"has at most {LONGEST_SMALL / 1024:g} KiB and {MOST_FIELDS} fields",
+    f"a text of {LONGEST_SMALL / 1024:g} KiB at most is shown again",
     f"{len(LOCALES)} locales can be loaded",
     f"takes at most {MOST_MS:g} ms of it at a time, and up to {MOST_OF_ESCAPES_MS:g} ms",
-    f"a text of {LONGEST_NOTE // MIB} MiB of nothing but quotes",
+    f"a text of {LONGEST_NOTE / MIB:g} MiB of nothing but quotes",
     f"nested at most {MAX_DEPTH} deep",
 ]
 """Every sentence of the page with a number, written with the constants of the code."""

@@ -173,10 +173,10 @@ def tests_of_lines(source: str, covered: dict[int, set[str]]) -> dict[int, set[s
                 of_function = whole(inner)
                 for line in range(inner.lineno, (inner.end_lineno or inner.lineno) + 1):
                     concerned[line] = covered.get(line) or of_function
-        for inner in ast.walk(node):
-            # A statement of several lines is run as a whole.
-            if isinstance(inner, ast.stmt) and not hasattr(inner, "body") and is_function:
-                tests_of_statement = whole(inner)
-                for line in range(inner.lineno, (inner.end_lineno or inner.lineno) + 1):
-                    concerned[line] = tests_of_statement or concerned[line]
+                for statement in ast.walk(inner):
+                    # A statement of several lines is run as a whole.
+                    if isinstance(statement, ast.stmt) and not hasattr(statement, "body"):
+                        last = statement.end_lineno or statement.lineno
+                        for line in range(statement.lineno, last + 1):
+                            concerned[line] = whole(statement) or concerned[line]
     return concerned

@@ -73,7 +73,8 @@ def mutants_of(source: str, more: Iterable[tuple[str, str]] = ()) -> dict[str, M
     same as the module or as another one, are left out. A number tells equal changes apart.
     """
     tree = ast.parse(source)
-    known = {_dumped(tree)}
+    # It is changed on the way.
+    known = {_dumped(ast.parse(source))}
     mutants = []
     for operator, mutated in (*more, *_of_edits(source, tree)):
         try:
