@@ -5,13 +5,13 @@ Usage: python -m tools.mutants [--seed N] [--only TEXT] [--survivors] [--list]
 Without options every mutant of the modules that decide rights is run, and a draw of the others;
 what has a stored result is not run again. A run that was stopped goes on where it was. ``--only``
 selects modules by a part of their names, ``--survivors`` runs only what survived before, with the
-tests that there are now. ``--list`` runs nothing, and prints the survivors that are not known as
-equivalent.
+tests that there are now, unless it is known as equivalent. ``--list`` runs nothing, and prints the
+survivors that are not known as equivalent.
 
 Results are in ``tools/mutants/results.json``, by the digests of a module and of the files of tests
 that found its mutants; what survived holds as long as all its tests are the same. Mutants
 that change nothing that anybody could observe are in ``tools/mutants/equivalent.toml``, with the
-reason. A run that ends writes the scores of the modules into ``docs/security.md``.
+reason. At the end the scores of the modules are written into ``docs/security.md``.
 """
 
 import argparse
@@ -141,10 +141,11 @@ def _tasks_of_module(
     for name in valid.killed.keys() - mutants.keys():
         del valid.killed[name]
     if options.survivors:
-        names = [name for name in names if name in stored.survived]
-        valid.survived.clear()
-    known = {*valid.killed, *valid.survived}
-    left = [name for name in names if name not in known]
+        known = read_equivalent().get(module, {})
+        names = [name for name in names if name in stored.survived and name not in known]
+        valid.survived[:] = [name for name in valid.survived if name in known]
+    have = {*valid.killed, *valid.survived}
+    left = [name for name in names if name not in have]
     if left:
         # The module as it is: its tests have to pass.
         unchanged = Mutant("", 1, "", "", source)
@@ -179,7 +180,7 @@ def main() -> int:
     results = read_results()
     if not options.list:
         _run_all(options, results)
-        write_table(results)
+    write_table(results)
     found = [each for each in survivors(results) if options.only in each[0]]
     for module, name, mutant in found:
         print(f"{module}:{mutant.line} {name} {mutant.operator}")

@@ -162,11 +162,13 @@ def tests_of_lines(source: str, covered: dict[int, set[str]]) -> dict[int, set[s
                 used[other] |= used[name]
     for node in tree.body:
         constants = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} & named.keys()
-        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-        tests = whole(node)
-        if not is_function:
-            tests = set().union(*(used[name] for name in constants)) if constants else tests
-        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+        first = node.lineno
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            first = min([first, *(each.lineno for each in node.decorator_list)])
+            tests = whole(node) | used[node.name]
+        else:
+            tests = set().union(*(used[name] for name in constants)) if constants else whole(node)
+        for line in range(first, (node.end_lineno or node.lineno) + 1):
             concerned[line] = tests
         for inner in ast.walk(node):
             if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):

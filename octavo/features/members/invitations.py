@@ -134,7 +134,7 @@ class Invitations:
         joined.
         """
         account = await self._store.read(account_rows.by_id(account_id))
-        if account is None or not account.open:
+        if account is None:
             raise AccountGone
         now = milliseconds(self._now())
         script = invitations.accept(digest_of(token.encode()), account_id, account.address, now)

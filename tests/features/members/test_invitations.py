@@ -16,10 +16,16 @@ from octavo.features.accounts.passwords import Passwords
 from octavo.features.accounts.rules.refusal import AddressTaken, InvitationUnusable
 from octavo.features.members.invitations import Invitations
 from octavo.features.members.invitations_of_terminal import FIRST_INVITATION_LASTS, first_invitation
-from octavo.features.members.rules import INVITATION_SECONDS, InvitedInto, Prerequisites
+from octavo.features.members.rules import (
+    INVITATION_SECONDS,
+    MAX_OPEN,
+    MAX_OPEN_OF_WORKSPACE,
+    InvitedInto,
+    Prerequisites,
+)
 from octavo.features.members.sql import members
-from octavo.features.members.sql.invitations import accept
-from octavo.model.access.account import AccountGone, Address, TooManyAttempts
+from octavo.features.members.sql.invitations import accept, register_openly
+from octavo.model.access.account import AccountGone, Address, SessionId, TooManyAttempts
 from octavo.model.access.token import digest_of
 from octavo.store.queries import workspaces
 from octavo.store.queries.process_notices import CHANNEL, AccessNotice, read_notice
@@ -33,6 +39,7 @@ from tests.fakes.identity_fixture import (
     identity_fixture,
 )
 from tests.fakes.stores import open_inline, open_postgres
+from tests.project.source import ROOT
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -332,3 +339,40 @@ async def test_other_processes_are_notified_of_each_change_of_a_membership(
                     heard = await anext(messages)
                 assert isinstance(heard, str)
                 assert read_notice(heard) == AccessNotice(ben)
+
+
+async def test_address_that_is_taken_meanwhile_is_refused_by_the_transaction(
+    identity: IdentityFixture,
+) -> None:
+    await identity.execute("UPDATE installation SET registration_policy = 'open'")
+    signed_in = await identity.account()
+    other = replace(signed_in.account, account_id=AccountId("01900000-0000-7000-8000-00000000dead"))
+    session = replace(
+        signed_in.session,
+        session_id=SessionId("01900000-0000-7000-8000-00000000beef"),
+        account_id=other.account_id,
+    )
+    ready = Prerequisites(mail_transport=True, legal_documents=True)
+    with pytest.raises(AddressTaken):
+        await identity.store.write(register_openly(ready, other, "encoded", session, bytes(32)))
+    assert len(await identity.rows("SELECT 1 FROM accounts")) == 1
+
+
+async def test_page_of_members_has_at_most_as_many_as_asked_for(identity: IdentityFixture) -> None:
+    ann = (await identity.account()).account.account_id
+    ben = (await identity.account("ben@example.org")).account.account_id
+    await identity.store.write(workspaces.create(HERE, "Notes", ann, 0))
+    await identity.store.write(lambda each: members.join(each, HERE, ben, "reader", 1))
+    found = [
+        [member.account_id for member in await identity.store.read(members.list_of(*page))]
+        for page in ((HERE, None, 1), (HERE, None, 2), (HERE, (0, ann), 2))
+    ]
+    assert found == [[ann], [ann, ben], [ben]]
+
+
+def test_page_on_accounts_says_how_many_invitations_may_be_open() -> None:
+    page = (ROOT / "docs/accounts.md").read_text()
+    assert (
+        f"At most {MAX_OPEN_OF_WORKSPACE} invitations into a workspace and {MAX_OPEN:,} to the "
+        "installation may be open"
+    ) in page

@@ -85,6 +85,13 @@ async def test_only_what_exists_can_be_published(api: NotesApi, target: dict[str
     assert refusal(await api.owner.post(links(api), {"target": target})) == (404, "not_found")
 
 
+async def test_image_alone_cannot_be_published(api: NotesApi) -> None:
+    note = await api.note("tea/green.md")
+    await api.execute("UPDATE files SET kind = 'attachment' WHERE file_id = $1::uuid", note.id)
+    target = {"kind": "note", "fileId": note.id}
+    assert refusal(await api.owner.post(links(api), {"target": target})) == (404, "not_found")
+
+
 async def test_deleted_note_cannot_be_published(api: NotesApi) -> None:
     note = await api.note("tea/green.md")
     await note.delete()

@@ -1,30 +1,45 @@
 """Published links as they are stored: for whom their reading counts, and when they expire."""
 
 from collections.abc import AsyncIterator
+from contextlib import closing
+from random import Random
 
 import pytest
 from octavo_rules.identity import WorkspaceId
 
+from octavo.features.publishing.rules import LinkTarget, PublicationId, PublishedLink
 from octavo.features.publishing.sql import publications
-from octavo.store import Transaction
+from octavo.model.workspace import RoleInsufficient, WorkspaceMissing
+from octavo.store import Store, Transaction
 from octavo.store.queries import workspaces
-from tests.fakes.stores import open_inline
+from tests.fakes.stores import open_inline, open_postgres
 from tests.fakes.usage_rig import ANN, BEN, HERE, UsageRig, usage_rig
 
 DIGEST = b"a digest"
 OTHER = WorkspaceId("01900000-0000-7000-8000-0000000000ff")
 
 
-@pytest.fixture
-async def rig() -> AsyncIterator[UsageRig]:
-    """A store with two accounts, of which one owns a workspace."""
-    engine = open_inline()
-    made = usage_rig(engine)
+async def settled(store: Store) -> UsageRig:
+    made = usage_rig(store)
     for account_id in (ANN, BEN):
         await made.account(account_id)
     await made.workspace()
-    yield made
-    engine.close()
+    return made
+
+
+@pytest.fixture
+async def rig(either_url: str | None) -> AsyncIterator[UsageRig]:
+    """A store with two accounts, of which one owns a workspace."""
+    if either_url is None:
+        with closing(open_inline()) as inline:
+            yield await settled(inline)
+        return
+    async with open_postgres(either_url, random=Random(1).random) as store:
+        yield await settled(store)
+
+
+def link_id(number: int) -> str:
+    return f"01900000-0000-7000-8000-{number:012x}"
 
 
 async def publish(rig: UsageRig, number: int, **times: int) -> None:
@@ -32,7 +47,7 @@ async def publish(rig: UsageRig, number: int, **times: int) -> None:
     await rig.execute(
         "INSERT INTO publications (id, workspace_id, folder, opened, created_at, expires_at,"
         " revoked_at, taken_down_at, digest) VALUES ($1::uuid, $2::uuid, '', 0, 0, $3, $4, $5, $6)",
-        f"01900000-0000-7000-8000-{number:012x}",
+        link_id(number),
         HERE,
         times.get("expires_at"),
         times.get("revoked_at"),
@@ -103,3 +118,52 @@ async def test_token_of_a_report_names_the_link_that_was_reported(rig: UsageRig)
         assert found is not None
         assert int(found.link.publication_id[-1]) == number
     assert await rig.store.read(publications.by_digest(b"report 3")) is None
+
+
+async def test_page_of_links_has_at_most_as_many_as_asked_for(rig: UsageRig) -> None:
+    for number in (1, 2, 3):
+        await publish(rig, number)
+    found = await rig.store.read(publications.list_of(HERE, None, 2))
+    assert [each.link.publication_id[-1] for each in found] == ["3", "2"]
+    found = await rig.store.read(publications.list_of(HERE, found[-1].link.publication_id, 2))
+    assert [each.link.publication_id[-1] for each in found] == ["1"]
+
+
+async def test_unknown_token_finds_no_link(rig: UsageRig) -> None:
+    for number in (1, 2):
+        await publish(rig, number)
+    assert await rig.store.read(publications.by_digest(b"unknown")) is None
+
+
+@pytest.mark.parametrize(
+    ("role", "refusal"), [("editor", RoleInsufficient), (None, WorkspaceMissing)]
+)
+async def test_right_that_has_ended_meanwhile_neither_publishes_nor_revokes(
+    rig: UsageRig, role: str | None, refusal: type[Exception]
+) -> None:
+    await publish(rig, 1)
+    if role is not None:
+        await join(rig, role, 1)
+    link = PublishedLink(PublicationId(link_id(2)), HERE, LinkTarget("folder", None, ""))
+    with pytest.raises(refusal):
+        await rig.store.write(publications.create(link, BEN, b"2", 10, 0))
+    with pytest.raises(refusal):
+        await rig.store.write(publications.revoke(HERE, PublicationId(link_id(1)), BEN, 0))
+    [left] = await rig.store.read(publications.list_of(HERE, None, 10))
+    assert left.link.revoked_at is None
+
+
+async def test_link_is_revoked_once(rig: UsageRig) -> None:
+    await publish(rig, 1)
+    revoke = publications.revoke(HERE, PublicationId(link_id(1)), ANN, 7)
+    assert await rig.store.write(revoke) is True
+    assert await rig.store.write(revoke) is False
+
+
+async def test_link_opens_as_often_as_it_may_and_not_after_its_end(rig: UsageRig) -> None:
+    await publish(rig, 1, expires_at=9)
+    await rig.execute("UPDATE publications SET openings = 2")
+    assert not await rig.store.write(publications.open_once(b"unknown", 1))
+    assert not await rig.store.write(publications.open_once(DIGEST, 9))
+    opened = [await rig.store.write(publications.open_once(DIGEST, 8)) for _ in range(3)]
+    assert opened == [True, True, False]
