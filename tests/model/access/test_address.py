@@ -22,6 +22,14 @@ def test_address_is_written_in_lower_case(given: str, written: str) -> None:
     assert parse_address(given) == written
 
 
+def test_address_has_at_most_254_characters() -> None:
+    longest = f"ann@{'a' * 62}.{'.'.join(['b' * 61] * 3)}.c"
+    assert len(longest) == 254
+    assert parse_address(longest) == longest
+    with pytest.raises(ValueError, match="at most 254 characters"):
+        parse_address(f"{longest}c")
+
+
 @pytest.mark.parametrize(
     "text",
     [
