@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from tests.fakes.postgres_server import VARIABLE, running_server
 from tools.mutants.cosmic import cosmic_mutants
-from tools.mutants.covering import Covering, record, tests_of_lines
+from tools.mutants.covering import Covering, lines_of_functions, record, tests_of_lines
 from tools.mutants.operators import Mutant, mutants_of
 from tools.mutants.results import (
     Result,
@@ -64,9 +64,16 @@ def recorded() -> Covering:
 
 
 def stages_of(
-    module: str, mutant: Mutant, concerned: dict[int, set[str]], seconds: dict[str, float]
+    module: str,
+    mutant: Mutant,
+    concerned: dict[int, set[str]],
+    functions: set[int],
+    seconds: dict[str, float],
 ) -> list[Stage]:
-    """Return the tests of a mutant: those nearest of those that run its lines, then the others."""
+    """Return the tests of a mutant: those nearest of those that run its lines, then the others.
+
+    ``functions`` are the lines of functions.
+    """
     count = mutant.before.count("\n") + 1
     tests = {
         test for line in range(mutant.line, mutant.line + count) for test in concerned.get(line, ())
@@ -80,6 +87,10 @@ def stages_of(
         return place, seconds.get(test, 1.0)
 
     stages: list[Stage] = []
+    own = [one for one in near if one.endswith(".py")]
+    if own and mutant.line not in functions:
+        # What runs at import is often looked at, and not run, by the tests of the module.
+        stages.append(Stage("own tests", own))
     chosen: list[str] = []
     spent = 0.0
     for test in sorted(tests, key=distance):
@@ -87,7 +98,7 @@ def stages_of(
         if spent > ALL_SECONDS:
             break
         chosen.append(test)
-        if spent > NEAR_SECONDS and not stages:
+        if spent > NEAR_SECONDS and all(stage.name != "near tests" for stage in stages):
             stages.append(Stage("near tests", chosen))
             chosen = []
     if chosen:
@@ -151,8 +162,9 @@ def _tasks_of_module(
         unchanged = Mutant("", 1, "", "", source)
         yield Task(module, "", unchanged, [Stage("tests", tests_of(module)[:1])])
         concerned = tests_of_lines(source, covering.lines_of(module))
+        functions = lines_of_functions(source)
         for name in left:
-            stages = stages_of(module, mutants[name], concerned, covering.seconds)
+            stages = stages_of(module, mutants[name], concerned, functions, covering.seconds)
             yield Task(module, name, mutants[name], stages)
 
 

@@ -182,3 +182,13 @@ def tests_of_lines(source: str, covered: dict[int, set[str]]) -> dict[int, set[s
                         for line in range(statement.lineno, last + 1):
                             concerned[line] = whole(statement) or concerned[line]
     return concerned
+
+
+def lines_of_functions(source: str) -> set[int]:
+    """Return the lines of the functions of a module."""
+    return {
+        line
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }

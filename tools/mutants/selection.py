@@ -140,9 +140,12 @@ def tests_of(module: str) -> list[str]:
         if path.parts[0] == "packages":
             mirrored = Path(*path.parts[:2], "tests")
         folders = [*_ROOMS[room]]
-    near = [mirrored / f"test_{path.stem}.py", mirrored / f"test_{mirrored.name}_{path.stem}.py"]
-    files = [one.as_posix() for one in near if (ROOT / one).is_file()]
-    return [*files, *folders]
+    return [*_own(path.stem, mirrored), *folders]
+
+
+def _own(stem: str, folder: Path) -> list[str]:
+    near = [folder / f"test_{stem}.py", folder / f"test_{folder.name}_{stem}.py"]
+    return [one.as_posix() for one in near if (ROOT / one).is_file()]
 
 
 def simulations_of(module: str) -> list[str]:

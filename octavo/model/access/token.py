@@ -39,7 +39,7 @@ def opaque_token(entropy: bytes) -> str:
 
 def decoded_token(token: str, length: int) -> bytes | None:
     """Return the bytes of a token of ``length`` characters in base64url; None for anything else."""
-    if len(token) != length or not token.isascii():
+    if len(token) != length:
         return None
     try:
         data = urlsafe_b64decode(token)

@@ -113,3 +113,20 @@ async def test_activity_noted_between_two_writes_is_bounded(identity: IdentityFi
         activity.note(record_others, str(number), LATER)
     await activity.flush()
     assert written == [["0", "1", "2"]] * 2
+
+
+async def test_credential_that_was_noted_stays_up_to_date_without_more_room(
+    identity: IdentityFixture,
+) -> None:
+    written: list[Mapping[str, int]] = []
+
+    def record(times: Mapping[str, int]) -> Script[None]:
+        written.append(times)
+        return record_activity({})
+
+    activity = Activity(identity.store, maximum=1)
+    activity.note(record, "a", 1)
+    activity.note(record, "b", 2)
+    activity.note(record, "a", 3)
+    await activity.flush()
+    assert written == [{"a": 3}]

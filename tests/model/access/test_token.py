@@ -8,11 +8,16 @@ from hypothesis import strategies as st
 
 from octavo.model.access.token import (
     ENTROPY,
+    access_token,
     api_key,
     digest_of,
+    is_access_token,
     is_api_key,
     is_opaque_token,
+    is_operator_token,
     opaque_token,
+    operator_token,
+    refresh_token,
 )
 
 entropies = st.binary(min_size=ENTROPY, max_size=ENTROPY)
@@ -39,6 +44,18 @@ def test_key_with_two_neighbours_swapped_is_invalid(entropy: bytes, at: int) -> 
     if key[at] != key[at + 1]:
         key[at], key[at + 1] = key[at + 1], key[at]
         assert not is_api_key(bytes(key))
+
+
+@given(entropies)
+def test_each_kind_of_key_is_told_from_the_others(entropy: bytes) -> None:
+    kinds = {api_key: is_api_key, operator_token: is_operator_token, access_token: is_access_token}
+    for write, own in kinds.items():
+        key = write(entropy).encode()
+        assert [recognizes for recognizes in kinds.values() if recognizes(key)] == [own]
+        mistyped = key[:-1] + (b"1" if key.endswith(b"0") else b"0")
+        assert not any(recognizes(mistyped) for recognizes in kinds.values())
+    refreshing = refresh_token(entropy).encode()
+    assert not any(recognizes(refreshing) for recognizes in kinds.values())
 
 
 @given(st.binary(max_size=60))
