@@ -10,6 +10,7 @@ import pytest
 
 from tests.e2e.octavo_process import data_folder, running
 from tests.e2e.people import client, settle
+from tests.e2e.server import OCTAVO
 
 PASSWORD = "open sesame"
 UNKNOWN = "A" * 32
@@ -31,7 +32,12 @@ class Closed:
 
 @pytest.fixture(scope="module")
 def closed() -> Iterator[Closed]:
-    with data_folder() as folder, running(folder) as octavo, client(octavo.url) as http:
+    # Not forked: its hashes have their real cost.
+    with (
+        data_folder() as folder,
+        running(folder, program=OCTAVO) as octavo,
+        client(octavo.url) as http,
+    ):
         person = settle(octavo)
         found = Closed(http, {"unknown": UNKNOWN})
 

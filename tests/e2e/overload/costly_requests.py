@@ -20,7 +20,7 @@ _LINKING = 400
 _CHANGED = 490
 _NOTE = 14_000
 _LONG_NOTE = 2_000_000
-_LONG_NOTES = 2
+_LONG_NOTES = 4
 _MEMBERS = 700_000
 _OPERATIONS = 330_000
 _PATIENCE = 60.0
@@ -168,27 +168,23 @@ def words_of_long_notes(target: Target) -> None:
 
     def act(_client: _Client) -> None:
         workspace = _Client(target)
-        notes = [_created(f"{number}.md", _chinese(_LONG_NOTE)) for number in range(_LONG_NOTES)]
-        heads = {}
-        for note in notes:
-            heads[note["fileId"]] = _head(workspace.change([note]), note)
-        _search(workspace)
-        for note in notes:
+        for number in range(_LONG_NOTES):
+            note = _created(f"{number}.md", _chinese(_LONG_NOTE))
+            head = _head(workspace.change([note]), note)
+            _search(workspace)
             operation = {
                 "op": "update",
                 "fileId": note["fileId"],
                 "path": f"moved/{note['path']}",
-                "ifMatch": heads[note["fileId"]],
+                "ifMatch": head,
             }
-            heads[note["fileId"]] = _head(workspace.change([operation]), note)
+            head = _head(workspace.change([operation]), note)
             _search(workspace)
-        first = [
-            {"op": "delete", "fileId": note["fileId"], "ifMatch": heads[note["fileId"]]}
-            for note in notes[: _LONG_NOTES // 2]
-        ]
-        workspace.change(first)
-        workspace.change([{"op": "purge", "fileId": one["fileId"]} for one in first])
-        _search(workspace)
+            if number % 2 == 0:
+                gone = {"op": "delete", "fileId": note["fileId"], "ifMatch": head}
+                workspace.change([gone])
+                workspace.change([{"op": "purge", "fileId": note["fileId"]}])
+                _search(workspace)
         status, content = workspace.send("DELETE", f"/api/workspaces/{workspace.workspace}")
         assert status < 300, (status, content[:500])
         workspace.close()
