@@ -25,7 +25,7 @@ from octavo.features.members.invitations import Invitations
 from octavo.features.members.members import Members
 from octavo.features.oauth.api.connections import ConnectionOperations
 from octavo.features.oauth.api.oauth import OAuthOperations
-from octavo.features.oauth.feature import OFF
+from octavo.features.oauth.settings import OFF
 from octavo.http.contract.application import Application
 from octavo.http.contract.operation import Security
 from octavo.http.contract.request_context import RequestRecord

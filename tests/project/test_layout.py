@@ -1,6 +1,7 @@
 """The tests mirror the package, and a class name has one meaning within a room or feature."""
 
 import ast
+import re
 import tomllib
 from collections import defaultdict
 from pathlib import Path
@@ -59,6 +60,27 @@ def test_docstrings_are_imperative() -> None:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
         and (ast.get_docstring(node) or "").startswith("Answer ")
     ]
+    assert found == []
+
+
+def test_only_the_service_imports_the_face_of_a_feature_at_run_time() -> None:
+    found = []
+    for path, tree in MODULES.items():
+        for_annotations = {
+            id(statement)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+            for statement in node.body
+        }
+        found += [
+            f"{path}: {ast.unparse(node)}"
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom)
+            and not Path(path).is_relative_to("octavo/service")
+            and id(node) not in for_annotations
+            and re.match(r"octavo\.features\.\w+(\.feature$|$)", node.module or "")
+            and (str(node.module).endswith(".feature") or "feature" in (n.name for n in node.names))
+        ]
     assert found == []
 
 

@@ -11,7 +11,7 @@ from greenroom import RestartIntensityExceeded
 from octavo.cli.output import Command, Failed, example
 from octavo.cli.pauses import loading, pause_rarely
 from octavo.cli.reading import read, takes_settings
-from octavo.features.legal.feature import LegalTextError
+from octavo.features.legal.rules import LegalTextError
 from octavo.store import StoreError
 from octavo.store.blobs import BlobsUnavailable, BlobsUnusable
 from octavo.store.data_folder import DataFolderError

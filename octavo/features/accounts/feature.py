@@ -1,5 +1,7 @@
 """The parts of the service that serve accounts, sessions, keys and passwords."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,14 +22,14 @@ from octavo.features.accounts.settings import AccountSettings
 from octavo.features.accounts.sign_in import KnownDevices, Portal, SessionMaker, SignIn
 from octavo.features.accounts.sql import password_resets, portal_tokens
 from octavo.features.accounts.sql.sessions import expire_sessions
-from octavo.features.legal.feature import Legal
-from octavo.features.mail.feature import Mail
-from octavo.features.usage.feature import Usage
 from octavo.http import contract
 from octavo.http.pages.menus import MenuEntry, signed_in, signed_out, where_provided
 from octavo.kernel import Feature, Kernel, Parts, worker
 
 if TYPE_CHECKING:
+    from octavo.features.legal.feature import Legal
+    from octavo.features.mail.feature import Mail
+    from octavo.features.usage.feature import Usage
     from octavo.http.pages.page_registry import PageRegistry
 
 
@@ -135,7 +137,7 @@ def accounts_feature(
         store, attempts, audit=audit, now=now, new_id=new_id, new_entropy=new_entropy
     )
 
-    def pages(site: "PageRegistry") -> None:
+    def pages(site: PageRegistry) -> None:
         from octavo.features.accounts.pages import add_pages
 
         add_pages(

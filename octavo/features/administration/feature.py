@@ -1,10 +1,11 @@
 """The parts of the service for administrators and the operator."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 from octavo.access.entropy import now
 from octavo.control.serving import CommandWithArguments
-from octavo.features.accounts.feature import Accounts
 from octavo.features.administration import account_commands
 from octavo.features.administration.administration import Administration
 from octavo.features.administration.api.administration import (
@@ -13,14 +14,15 @@ from octavo.features.administration.api.administration import (
 )
 from octavo.features.administration.api.installation import InstallationOperations
 from octavo.features.administration.api.operator import OperatorOperations
-from octavo.features.members.feature import Membership
 from octavo.features.members.registration import Installation
-from octavo.features.usage.feature import Usage
 from octavo.http.pages.menus import MenuEntry, administrators
 from octavo.kernel import Feature, Kernel, Parts
 from octavo.store import StoreError
 
 if TYPE_CHECKING:
+    from octavo.features.accounts.feature import Accounts
+    from octavo.features.members.feature import Membership
+    from octavo.features.usage.feature import Usage
     from octavo.http.pages.page_registry import PageRegistry
 
 FEATURE = Feature(
@@ -57,7 +59,7 @@ def administration_feature(
             result = account_commands.AccountCommandResult(refusal=f"{error}{maybe}")
         return result.model_dump_json()
 
-    def pages(site: "PageRegistry") -> None:
+    def pages(site: PageRegistry) -> None:
         from octavo.features.administration.pages.administration import add_pages
 
         add_pages(site, usage.meter.installation_usage)

@@ -1,7 +1,10 @@
 """The parts of the service that import and export archives."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from octavo.access.entropy import elapsed, new_id, now
-from octavo.features.accounts.feature import Accounts
 from octavo.features.archives import sql
 from octavo.features.archives.api.exports import ExportOperations
 from octavo.features.archives.api.imports import ImportOperations
@@ -13,11 +16,14 @@ from octavo.features.archives.imports import Imports
 from octavo.features.archives.job import ArchiveJobs, RecentWrites
 from octavo.features.archives.settings import ArchiveSettings
 from octavo.features.files.api.changeset_submission import Workspaces
-from octavo.features.images.feature import Images
-from octavo.features.legal.feature import Legal
-from octavo.features.usage.feature import Usage
 from octavo.kernel import Feature, Kernel, Parts, worker
 from octavo.store.transaction import Listeners
+
+if TYPE_CHECKING:
+    from octavo.features.accounts.feature import Accounts
+    from octavo.features.images.feature import Images
+    from octavo.features.legal.feature import Legal
+    from octavo.features.usage.feature import Usage
 
 FEATURE = Feature(
     "archives",

@@ -1,6 +1,9 @@
 """The parts of the service that create, read and change notes and images."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from octavo.access.entropy import new_id, now
 from octavo.actors.workspace.current_files import MAX_BYTES
@@ -10,9 +13,11 @@ from octavo.features.files.api.changesets import ChangesetOperations, SaveOperat
 from octavo.features.files.api.contents import ContentOperations
 from octavo.features.files.api.files import FileOperations, RevisionTexts
 from octavo.features.files.api.reading import CurrentTexts, ReadingOperations, current_texts
-from octavo.features.images.feature import Images
-from octavo.features.usage.feature import Usage
 from octavo.kernel import Feature, Kernel, Parts
+
+if TYPE_CHECKING:
+    from octavo.features.images.feature import Images
+    from octavo.features.usage.feature import Usage
 
 FEATURE = Feature(
     "files",

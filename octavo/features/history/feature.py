@@ -1,5 +1,7 @@
 """The parts of the service that list, prune, undo and restore what was changed."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 import trio
@@ -9,7 +11,6 @@ from octavo.access.entropy import new_id, now
 from octavo.actors.jobs.housekeeping import DAY, PAUSE, RetentionStep, removal
 from octavo.documents import merged
 from octavo.features.files.api.changeset_submission import Workspaces
-from octavo.features.files.feature import Files
 from octavo.features.history.api.client_changes import ClientChangeOperations
 from octavo.features.history.api.history import HistoryOperations
 from octavo.features.history.api.restorations import RestorationOperations
@@ -20,7 +21,6 @@ from octavo.features.history.settings import HistorySettings
 from octavo.features.history.sql import restorations
 from octavo.features.history.sql.history_pruning import FIRST, FileKey, files_to_prune, prune_file
 from octavo.features.history.undo import ProgramUndo
-from octavo.features.usage.feature import Usage
 from octavo.http.pages.menus import WORKSPACE, MenuEntry, where_provided
 from octavo.kernel import Feature, Kernel, Parts, worker
 from octavo.store import Store
@@ -29,6 +29,8 @@ from octavo.store.queries.sweeping import rows_of
 from octavo.store.transaction import Listeners
 
 if TYPE_CHECKING:
+    from octavo.features.files.feature import Files
+    from octavo.features.usage.feature import Usage
     from octavo.http.pages.page_registry import PageRegistry
 
 
@@ -102,7 +104,7 @@ def history_feature(
     )
     undo = ProgramUndo(store, workspaces, now=now, kept=kept)
 
-    def add_pages(site: "PageRegistry") -> None:
+    def add_pages(site: PageRegistry) -> None:
         from octavo.features.history.pages import add_program_pages
 
         # What programs changed can be undone after the endpoint was switched off, too.

@@ -1,6 +1,9 @@
 """The parts of the service that receive, keep and show images."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from octavo.access.entropy import new_entropy, new_id, now
 from octavo.features.images import sql
@@ -9,9 +12,11 @@ from octavo.features.images.image_work import ImageWork, image_workers
 from octavo.features.images.settings import ImageSettings
 from octavo.features.images.thumbnails import Thumbnails
 from octavo.features.images.uploading import ImageUploads
-from octavo.features.usage.feature import Usage
 from octavo.kernel import Feature, Kernel, Parts, worker
 from octavo.store.transaction import Listeners
+
+if TYPE_CHECKING:
+    from octavo.features.usage.feature import Usage
 
 ATTACHING_SECONDS = 3600.0
 """Seconds for which an expired upload is kept: a change that attaches it may be under way."""

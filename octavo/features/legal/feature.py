@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 import trio
 
 from octavo.features.legal.api import LegalOperations, LegalTextPage
-from octavo.features.legal.rules import LONGEST_VERSION, DocumentName, LegalText, LegalTexts
+from octavo.features.legal.rules import (
+    LONGEST_VERSION,
+    DocumentName,
+    LegalText,
+    LegalTextError,
+    LegalTexts,
+)
 from octavo.features.legal.settings import LegalSettings
 from octavo.http.lazy import LazyValue
 from octavo.kernel import Feature, Kernel, Parts
@@ -25,10 +31,6 @@ LARGEST = 256 * 1024
 """The largest file of a document, in bytes."""
 _DIGITS = 12
 """Digits of the digest that is the version of a file without one of its own."""
-
-
-class LegalTextError(Exception):
-    """A legal document can't be used; the text says which, why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)

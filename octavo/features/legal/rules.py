@@ -13,6 +13,10 @@ LONGEST_VERSION = 100
 """Characters of the version of a document."""
 
 
+class LegalTextError(Exception):
+    """A legal document can't be used; the text says which, why, and what to do."""
+
+
 @dataclass(frozen=True, slots=True)
 class LegalText:
     """A legal text in force: its version, and the address at which people read it."""

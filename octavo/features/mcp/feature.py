@@ -1,11 +1,17 @@
 """The MCP endpoint, through which programs read and write notes."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from octavo.features.mcp.api.mcp import AccessTokens, Exchange, McpOperations, OwnOriginOnly
-from octavo.features.oauth.feature import OFF, OAuth
-from octavo.features.oauth.settings import OAuthSettings
+from octavo.features.oauth.settings import OFF, OAuthSettings
 from octavo.http import contract
 from octavo.http.lazy import LazyValue
 from octavo.kernel import Feature, Parts
+
+if TYPE_CHECKING:
+    from octavo.features.oauth.feature import OAuth
 
 FEATURE = Feature(
     "mcp",

@@ -1,12 +1,12 @@
 """The parts of the service that manage workspaces: their members, invitations and registration."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from octavo.access.entropy import new_entropy, new_id, now
 from octavo.actors.jobs.housekeeping import removal
-from octavo.features.accounts.feature import Accounts
-from octavo.features.legal.feature import Legal
 from octavo.features.members.api.invitations import InvitationOperations
 from octavo.features.members.api.members import MemberOperations
 from octavo.features.members.api.registrations import RegistrationOperations
@@ -21,6 +21,8 @@ from octavo.http.pages.menus import WORKSPACE, MenuEntry, members_with, signed_i
 from octavo.kernel import Feature, Kernel, Parts
 
 if TYPE_CHECKING:
+    from octavo.features.accounts.feature import Accounts
+    from octavo.features.legal.feature import Legal
     from octavo.http.pages.page_registry import PageRegistry
 
 INVITATION_DAYS = 90
@@ -85,7 +87,7 @@ def members_feature(
         new_token=new_entropy,
     )
 
-    def pages(site: "PageRegistry") -> None:
+    def pages(site: PageRegistry) -> None:
         from octavo.features.members.pages.members import add_member_pages, add_workspace_pages
         from octavo.features.members.pages.register import add_register_pages
 

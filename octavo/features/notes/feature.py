@@ -1,14 +1,16 @@
 """The pages of a workspace: the one feature that shows all others."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 from octavo.access.entropy import new_entropy, now
 from octavo.features.notes.member_notes import MemberNotes
-from octavo.features.publishing.feature import Publishing
 from octavo.http.pages.menus import WORKSPACE, MenuEntry, members_with
 from octavo.kernel import Feature, Kernel, Parts
 
 if TYPE_CHECKING:
+    from octavo.features.publishing.feature import Publishing
     from octavo.http.pages.page_registry import PageRegistry
 
 FEATURE = Feature(
@@ -36,7 +38,7 @@ def notes_feature(kernel: Kernel, publishing: Publishing) -> Parts:
     """Return the feature."""
     notes = MemberNotes(kernel.store, publishing.sites, publishing.renderings)
 
-    def add_pages(site: "PageRegistry") -> None:
+    def add_pages(site: PageRegistry) -> None:
         from octavo.features.notes.pages import add_note_pages
         from octavo.features.notes.pages.frame import NotePages
 

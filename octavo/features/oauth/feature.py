@@ -1,5 +1,7 @@
 """The parts of the service that let programs use the MCP endpoint."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -8,10 +10,9 @@ from octavo_rules.identity import AccountId
 from octavo.access.entropy import new_entropy, new_id, now
 from octavo.actors.jobs.housekeeping import removal
 from octavo.features.accounts.credentials import CredentialKind
-from octavo.features.accounts.feature import Accounts
 from octavo.features.oauth.api.connections import ConnectionOperations
 from octavo.features.oauth.api.oauth import OAuthOperations
-from octavo.features.oauth.settings import OAuthSettings
+from octavo.features.oauth.settings import OFF, OAuthSettings
 from octavo.features.oauth.sql import oauth_clients, oauth_grants, oauth_programs
 from octavo.http.lazy import LazyValue
 from octavo.http.pages.menus import MenuEntry, where_provided
@@ -19,12 +20,10 @@ from octavo.kernel import Feature, Kernel, Parts
 from octavo.store.transaction import Listeners, Transaction
 
 if TYPE_CHECKING:
+    from octavo.features.accounts.feature import Accounts
     from octavo.features.oauth.authorization import AuthorizationServer
     from octavo.features.oauth.clients import Fetch
     from octavo.http.pages.page_registry import PageRegistry
-
-OFF = "The MCP endpoint is off: the setting mcp enables it."
-"""The answer at the paths of the endpoint and of its authorization server where it is off."""
 
 UNUSED_CLIENT_DAYS = 1
 """Days that a registered client is kept while nobody has allowed it anything."""
@@ -78,7 +77,7 @@ def oauth_feature(kernel: Kernel, settings: OAuthSettings, accounts: Accounts) -
     access_tokens = _access_tokens(kernel, accounts)
     server = _authorization_server(kernel, settings, access_tokens)
 
-    def add_pages(site: "PageRegistry") -> None:
+    def add_pages(site: PageRegistry) -> None:
         from octavo.features.oauth.pages import add_connection_pages
 
         add_connection_pages(site)
@@ -101,7 +100,7 @@ def _access_tokens(kernel: Kernel, accounts: Accounts) -> CredentialKind:
 
 def _authorization_server(
     kernel: Kernel, settings: OAuthSettings, access_tokens: CredentialKind
-) -> "AuthorizationServer":
+) -> AuthorizationServer:
     from octavo.features.oauth.authorization import (
         Authorization,
         AuthorizationServer,
@@ -148,7 +147,7 @@ def _authorization_server(
     return AuthorizationServer(issuer, clients, authorization, tokens)
 
 
-def _fetching() -> "Fetch":
+def _fetching() -> Fetch:
     from octavo.features.oauth.public_fetch import PublicBackend, fetch_from_internet
 
     return fetch_from_internet(PublicBackend())

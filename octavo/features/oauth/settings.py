@@ -9,6 +9,9 @@ from octavo.settings import KernelSettings
 from octavo.settings.names import variable
 from octavo.settings.values import Positive, Switch, count, reads
 
+OFF = "The MCP endpoint is off: the setting mcp enables it."
+"""The response at the paths of the endpoint and of its authorization server where it is off."""
+
 
 class OAuthSettings(KernelSettings):
     """What programs may do, and for how long."""

@@ -1,5 +1,7 @@
 """The parts of the service that publish notes to readers."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -7,11 +9,7 @@ from typing import TYPE_CHECKING
 from octavo.access.attempts import RATES, Attempts
 from octavo.access.entropy import new_entropy, new_id, now
 from octavo.actors.jobs.housekeeping import removal
-from octavo.features.accounts.feature import Accounts
 from octavo.features.accounts.passwords import Passwords, hash_workers
-from octavo.features.images.feature import Images
-from octavo.features.legal.feature import Legal
-from octavo.features.mail.feature import Mail
 from octavo.features.publishing.api.link_reports import LinkReportOperations
 from octavo.features.publishing.api.publications import PublicationOperations
 from octavo.features.publishing.api.published import PublishedOperations
@@ -26,13 +24,17 @@ from octavo.features.publishing.sql import publications
 from octavo.features.publishing.sql.folder_links import follow_folders
 from octavo.features.publishing.views import PublishedPages
 from octavo.features.publishing.workspace_map import WorkspaceMaps
-from octavo.features.usage.feature import Usage
 from octavo.http.lazy import LazyValue
 from octavo.http.pages.menus import WORKSPACE, MenuEntry, members_with
 from octavo.kernel import Feature, Kernel, Parts, worker
 from octavo.store.transaction import Listeners
 
 if TYPE_CHECKING:
+    from octavo.features.accounts.feature import Accounts
+    from octavo.features.images.feature import Images
+    from octavo.features.legal.feature import Legal
+    from octavo.features.mail.feature import Mail
+    from octavo.features.usage.feature import Usage
     from octavo.http.pages.page_registry import PageRegistry
 
 LINK_DAYS = 90
@@ -114,7 +116,7 @@ def publishing_feature(
         mail_added=mail.delivery.wake if settings.smtp_host else None,
     )
 
-    def pages(site: "PageRegistry") -> None:
+    def pages(site: PageRegistry) -> None:
         from octavo.features.publishing.pages import publications
 
         publications.add_publication_pages(site, now)

@@ -1,13 +1,18 @@
 """The part of the service that searches notes."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from octavo.features.search.api import SearchOperations
 from octavo.features.search.note_search import MAX_BYTES, SearchedTexts
 from octavo.features.search.sql import fulltext_index
-from octavo.features.usage.feature import Usage
 from octavo.kernel import Feature, Kernel, Parts
 from octavo.store.transaction import Listeners
+
+if TYPE_CHECKING:
+    from octavo.features.usage.feature import Usage
 
 FEATURE = Feature(
     "search",

@@ -1,15 +1,21 @@
 """The parts of the service that keep devices in step: the feed and the stream of notices."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from octavo.access.entropy import new_id
-from octavo.features.accounts.feature import Accounts
 from octavo.features.sync.api import SyncOperations
 from octavo.features.sync.notices import PATH, NoticeOperations, NoticeSocket, NoticeStreams
 from octavo.features.sync.sql import record_purges
-from octavo.features.usage.feature import Usage
 from octavo.kernel import Feature, Kernel, Parts, worker
 from octavo.store.queries.sweeping import rows_of
 from octavo.store.transaction import Listeners
 from octavo.ws.notice_stream import SUBPROTOCOL
+
+if TYPE_CHECKING:
+    from octavo.features.accounts.feature import Accounts
+    from octavo.features.usage.feature import Usage
 
 FEATURE = Feature(
     "sync",

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from octavo.features.legal.feature import LARGEST, Legal, LegalTextError, read_legal
-from octavo.features.legal.rules import LegalText, LegalTexts
+from octavo.features.legal.feature import LARGEST, Legal, read_legal
+from octavo.features.legal.rules import LegalText, LegalTextError, LegalTexts
 from octavo.service.settings import Settings
 
 PUBLIC = "https://notes.example.org"

@@ -10,7 +10,7 @@ import pytest
 from octavo.features.mcp.api.mcp import McpOperations
 from octavo.features.oauth.api.connections import ConnectionOperations
 from octavo.features.oauth.api.oauth import OAuthOperations
-from octavo.features.oauth.feature import OFF
+from octavo.features.oauth.settings import OFF
 from octavo.http.contract.assembly import contract_of
 from tests.fakes.asgi_client import Response, ask
 from tests.fakes.identity_fixture import identity_fixture
