@@ -6,6 +6,7 @@ import tomllib
 from collections import defaultdict
 from pathlib import Path
 
+import pytest
 from grimp import ImportGraph
 
 from octavo.service.features import FEATURES
@@ -100,3 +101,13 @@ def test_the_order_of_the_features_is_in_force() -> None:
     assert contract.check(graph, verbose=False).kept
     graph.add_import(importer=below, imported=above)
     assert not contract.check(graph, verbose=False).kept
+
+
+@pytest.mark.parametrize("package", ["antechamber", "client", "greenroom"])
+def test_what_a_distribution_includes_exists(package: str) -> None:
+    folder = ROOT / "packages" / package
+    tool = tomllib.loads((folder / "pyproject.toml").read_text())["tool"]
+    flit, pdm = tool.get("flit", {}), tool.get("pdm", {})
+    included = flit["sdist"]["include"] if flit else pdm["build"]["source-includes"]
+    assert "docs" in included
+    assert [each for each in included if not (folder / each).exists()] == []

@@ -1,7 +1,7 @@
 import ipaddress
 
 import pytest
-from antechamber.network_prefix import client_site, network_prefix
+from antechamber.network_prefix import network_prefix, site_prefix
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,4 +49,4 @@ def test_ipv4_clients_count_separately(
     ],
 )
 def test_networks_of_one_subscriber_belong_to_one_site(network: str, site: str) -> None:
-    assert client_site(network) == site
+    assert site_prefix(network) == site

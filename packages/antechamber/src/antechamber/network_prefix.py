@@ -32,7 +32,7 @@ def network_prefix(client: str | None) -> str:
 
 
 @lru_cache(maxsize=4096)
-def client_site(network: str) -> str:
+def site_prefix(network: str) -> str:
     """Return the site that a `network_prefix` belongs to: the /48 of a /64, otherwise itself.
 
     A subscriber may have all networks of a site (RFC 6177 section 2).

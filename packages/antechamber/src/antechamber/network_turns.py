@@ -13,7 +13,7 @@ from collections import OrderedDict
 
 import trio
 
-from antechamber.network_prefix import client_site
+from antechamber.network_prefix import site_prefix
 
 ROUND_SECONDS = 0.002
 """Processor time of a round after which fewer are begun. A save takes tens of rounds."""
@@ -75,7 +75,7 @@ class NetworkTurns(trio.abc.Instrument):
 
     def may_begin(self, network: str) -> bool:
         """Count a request of ``network``; return False when it has to wait for `begin`."""
-        site = client_site(network)
+        site = site_prefix(network)
         begun = self._begun.get(site, 0)
         if begun >= self.limit or site in self._waiting:
             return False
@@ -89,7 +89,7 @@ class NetworkTurns(trio.abc.Instrument):
         """
         if self.may_begin(network):
             return
-        site = client_site(network)
+        site = site_prefix(network)
         networks = self._waiting.get(site)
         if networks is None:
             networks = self._waiting[site] = OrderedDict()
