@@ -166,7 +166,10 @@ def packages() -> str:
             y += 46
     libraries = ["octavo_client", "greenroom", "antechamber", "octavo_rules"]
     parts += _row(libraries, 30, y, 700, "frame")
-    title = "Rooms and features in rows; each imports only what is in rows below its own"
+    title = (
+        "Rooms in rows, of which each imports only rows below it, and features in their order, "
+        "of which each imports those before it"
+    )
     return drawing(760, y + 64, title, *parts)
 
 

@@ -41,13 +41,23 @@ def test_readme_starts_with_run_and_test() -> None:
     assert commands("README.md")[:2] == ["make run", "make test"]
 
 
+def anchors(page: Path) -> set[str]:
+    """The anchors of the headings of a page, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=str)
 def test_page_local_links_have_targets(page: Path) -> None:
     # Code is not a link.
     text = re.sub(r"`[^`\n]+`", "", read(page))
     targets = re.findall(r"\]\(([^)\s]+)\)", text)
-    local = [target.partition("#")[0] for target in targets if "://" not in target]
-    missing = [t for t in local if t and not (ROOT / page.parent / t).exists()]
+    local = [target.partition("#") for target in targets if "://" not in target]
+    missing = []
+    for name, _, anchor in local:
+        there = ROOT / page.parent / name if name else ROOT / page
+        if not there.exists() or (anchor and anchor not in anchors(there)):
+            missing.append(f"{name}#{anchor}")
     assert missing == []
 
 
