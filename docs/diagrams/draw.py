@@ -152,7 +152,7 @@ def packages() -> str:
     for layer in layers:
         rooms = [re.sub(r"[()\s]", "", room) for room in re.split("[|:]", layer)]
         if "features" in rooms:
-            rows = [FEATURES[at : at + 6] for at in range(0, len(FEATURES), 6)]
+            rows = [FEATURES[at : at + 5] for at in range(0, len(FEATURES), 5)]
             parts.append(Box(30, y, 700, 34 + 44 * len(rows), "features", (), "frame"))
             y += 30
             for row in rows:

@@ -358,18 +358,6 @@ async def test_address_that_is_taken_meanwhile_is_refused_by_the_transaction(
     assert len(await identity.rows("SELECT 1 FROM accounts")) == 1
 
 
-async def test_page_of_members_has_at_most_as_many_as_asked_for(identity: IdentityFixture) -> None:
-    ann = (await identity.account()).account.account_id
-    ben = (await identity.account("ben@example.org")).account.account_id
-    await identity.store.write(workspaces.create(HERE, "Notes", ann, 0))
-    await identity.store.write(lambda each: members.join(each, HERE, ben, "reader", 1))
-    found = [
-        [member.account_id for member in await identity.store.read(members.list_of(*page))]
-        for page in ((HERE, None, 1), (HERE, None, 2), (HERE, (0, ann), 2))
-    ]
-    assert found == [[ann], [ann, ben], [ben]]
-
-
 def test_page_on_accounts_says_how_many_invitations_may_be_open() -> None:
     page = (ROOT / "docs/accounts.md").read_text()
     assert (
