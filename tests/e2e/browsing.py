@@ -365,6 +365,13 @@ def field(page: Chrome, label: str) -> WebElement:
     return found
 
 
+def wait_for_focus(page: Chrome, name: str) -> None:
+    """Wait until the field of this name has the focus: the browser gives it when it draws."""
+    WebDriverWait(page, PATIENCE, ignored_exceptions=[WebDriverException]).until(
+        lambda _: page.switch_to.active_element.get_attribute("name") == name
+    )
+
+
 def fill_in(page: Chrome, given: Mapping[str, str]) -> None:
     """Type texts into fields, named by their labels."""
     for label, text in given.items():

@@ -28,6 +28,7 @@ from tests.e2e.browsing import (
     press,
     publish,
     sign_out,
+    wait_for_focus,
     with_long_names,
 )
 from tests.e2e.page_checks import (
@@ -197,7 +198,7 @@ def test_form_that_is_refused_keeps_what_was_typed_and_says_why(site: PageSite) 
     assert field(page, "E-mail address").get_attribute("value") == "dan@example.org"
     assert field(page, "Password").get_attribute("value") == ""
     assert page.find_element(By.CSS_SELECTOR, "[role=alert] a").text == "Password"
-    assert page.switch_to.active_element.get_attribute("name") == "password"
+    wait_for_focus(page, "password")
 
 
 def test_keyboard_reaches_the_content_first(site: PageSite) -> None:
@@ -282,7 +283,7 @@ def test_password_is_changed_and_used(site: PageSite) -> None:
     page = site.open("/account/password")
     fill_in(page, {"Current password": "not the password", "New password": NEW_PASSWORD})
     press(page, "Change the password")
-    assert page.switch_to.active_element.get_attribute("name") == "currentPassword"
+    wait_for_focus(page, "currentPassword")
     fill_in(page, {"Current password": PASSWORD, "New password": NEW_PASSWORD})
     press(page, "Change the password")
     assert message(page) == "Your password is changed."
