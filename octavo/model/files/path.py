@@ -73,6 +73,19 @@ def check_path(path: str, kept: str = "") -> None:
     _check_names(path, kept)
 
 
+def parse_folder(text: str) -> str:
+    """Return a folder without slashes around it; nothing stands for all files and stays empty.
+
+    Raises `InvalidPath` if no folder can have the name: a slash alone is not all files.
+    """
+    folder = text.strip("/")
+    if folder:
+        check_path(folder, kept=folder)
+    elif text:
+        raise InvalidPath("The folder has no name: leave it empty for all files.")
+    return folder
+
+
 def _check_names(path: str, kept: str) -> None:
     known = kept.split("/")
     for name in path.split("/"):

@@ -51,6 +51,17 @@ def folder_restored_with_a_mutation_that_was_used(world: World) -> httpx.Respons
     return restore(world, **asked, mutationId=note["revision"]["mutationId"])
 
 
+@produces("previewRestoration", "invalid_path")
+def restoration_of_an_impossible_folder_previewed(world: World) -> httpx.Response:
+    asked = {"position": 0, "folder": "/"}
+    return world.ask("GET", f"{world.base}/restorations/preview", params=asked)
+
+
+@produces("restoreWorkspace", "invalid_path")
+def impossible_folder_restored(world: World) -> httpx.Response:
+    return restore(world, position=0, folder="../tea")
+
+
 @produces("listRestorations", "200")
 def restorations_listed(world: World) -> httpx.Response:
     _, asked = changed_in_folder(world)

@@ -14,6 +14,7 @@ from octavo.model.files.path import (
     check_path,
     folders_of,
     kind_of,
+    parse_folder,
     path_key,
     range_below,
 )
@@ -160,3 +161,16 @@ NEIGHBOURS = st.lists(
 def test_range_has_the_paths_below_a_folder_and_no_others(path: str, folder: str) -> None:
     start, end = range_below(folder)
     assert (start <= path < end) == is_below(path, folder)
+
+
+@given(PATHS.filter(is_valid))
+def test_folder_has_no_slashes_around_it(folder: str) -> None:
+    assert {parse_folder(text) for text in (folder, f"{folder}/", f"/{folder}//")} == {folder}
+
+
+def test_only_nothing_stands_for_all_files() -> None:
+    assert parse_folder("") == ""
+    with pytest.raises(InvalidPath, match="leave it empty for all files"):
+        parse_folder("/")
+    with pytest.raises(InvalidPath, match="not a file name"):
+        parse_folder("keep/..")

@@ -18,7 +18,8 @@ from octavo.features.history.undo import HistoryPruned
 from octavo.http import contract
 from octavo.http.callers import caller_of
 from octavo.http.file_schemas import FolderPath, WorkspacePath
-from octavo.model.refusal import MutationReused
+from octavo.model.files.path import parse_folder
+from octavo.model.refusal import InvalidPath, MutationReused
 from octavo.store.queries.changesets import WorkspaceGone
 
 _LONGEST_BODY = 16_384
@@ -188,7 +189,7 @@ class RestorationOperations:
         tag="files",
         summary="Preview the restoration of a workspace to a moment",
         scope=WRITE,
-        problems=(NotFound,),
+        problems=(NotFound, InvalidPath),
     )
     async def preview_restoration(
         self, call: contract.Call, path: WorkspacePath, query: RestorationQuery
@@ -235,7 +236,7 @@ class RestorationOperations:
         "failed, restore its `positionBefore`.",
         scope=WRITE,
         status=201,
-        problems=(NotFound, MutationReused),
+        problems=(NotFound, InvalidPath, MutationReused),
         body=contract.json_body(RestorationInput, limit=_LONGEST_BODY),
     )
     async def restore_workspace(
@@ -310,7 +311,7 @@ def _asked(
     if (moment is None) == (position is None):
         raise InvalidRequest(errors=[(f"{pointer}/moment", _ONE_OF_BOTH)])
     return RestorationRequest(
-        moment, None if position is None else Position(position), folder.rstrip("/")
+        moment, None if position is None else Position(position), parse_folder(folder)
     )
 
 

@@ -17,7 +17,7 @@ from octavo.features.publishing.links import PublishedLinks
 from octavo.http import contract
 from octavo.http.callers import caller_of
 from octavo.http.file_schemas import FolderPath, WorkspacePath
-from octavo.model.files.path import check_path
+from octavo.model.files.path import parse_folder
 from octavo.model.label import parse_label
 from octavo.model.refusal import InvalidPath
 
@@ -254,7 +254,4 @@ class PublicationOperations:
 def _target(target: NoteTargetInput | FolderTargetInput) -> rules.LinkTarget:
     if isinstance(target, NoteTargetInput):
         return rules.LinkTarget("note", FileId(target.file_id), "")
-    path = target.path.strip("/")
-    if path:
-        check_path(path, kept=path)
-    return rules.LinkTarget("folder", None, path)
+    return rules.LinkTarget("folder", None, parse_folder(target.path))

@@ -294,6 +294,24 @@ async def test_moment_that_cannot_be_restored_is_refused(
     assert error["pointer"] == f"/query{pointer}"
 
 
+@pytest.mark.parametrize("folder", ["/", "//", "../in", "in//out", "in/.."])
+async def test_folder_without_a_name_is_not_the_whole_workspace(api: NotesApi, folder: str) -> None:
+    await api.note("in/a.md")
+    assert refusal(await restore(api, position=0, folder=folder)) == (422, "invalid_path")
+    query = urlencode({"position": 0, "folder": folder})
+    preview = await api.owner.get(f"{api.place}/restorations/preview?{query}")
+    assert refusal(preview) == (422, "invalid_path")
+    assert "in/a.md" in await contents(api)
+
+
+@pytest.mark.parametrize("folder", ["in", "in/", "/in", "IN"])
+async def test_folder_is_restored_however_it_is_written(api: NotesApi, folder: str) -> None:
+    await api.note("in/a.md")
+    await api.note("inside.md")
+    await done(api, position=0, folder=folder)
+    assert [*await contents(api)] == ["inside.md"]
+
+
 async def test_position_before_the_kept_time_is_refused(api: NotesApi) -> None:
     note = await api.note("a.md", "1")
     await note.update(text="2")
