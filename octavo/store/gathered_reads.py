@@ -26,12 +26,12 @@ V = TypeVar("V")
 class _Read(Generic[K, V]):
     """One read, with the keys that were gathered for it."""
 
-    __slots__ = ("done", "error", "found", "keys")
+    __slots__ = ("done", "error", "keys", "values")
 
     def __init__(self) -> None:
         self.keys: dict[K, None] = {}
         self.done = False
-        self.found: Mapping[K, V] = {}
+        self.values: Mapping[K, V] = {}
         self.error: Exception | None = None
 
 
@@ -72,7 +72,7 @@ class GatheredReads(Generic[K, V]):
             if read.error is not None:
                 # With a traceback of this task alone.
                 raise read.error.with_traceback(None)
-            return read.found.get(key)
+            return read.values.get(key)
         finally:
             del read
 
@@ -83,7 +83,7 @@ class GatheredReads(Generic[K, V]):
         # Not in a turn of this task's own holder, whose share may be used up.
         holder = working_for.set(HOLDER)
         try:
-            read.found = await self._store.read(self._script([*read.keys]))
+            read.values = await self._store.read(self._script([*read.keys]))
             read.done = True
         except Exception as error:  # noqa: BLE001  # raised by all that wait for it
             read.error = error

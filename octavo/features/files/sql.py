@@ -16,8 +16,8 @@ from octavo.store.transaction import Script, Transaction
 
 # The last name of a client is the one that was recorded last.
 _OF_WORKSPACE = f"""
-    SELECT oauth_programs.client, oauth_programs.name, found.author_id, found.revisions,
-        found.first_at, found.last_at
+    SELECT oauth_programs.client, oauth_programs.name, totals.author_id, totals.revisions,
+        totals.first_at, totals.last_at
     FROM (
         SELECT MAX(oauth_programs.pk) AS pk, changes.author_id,
             SUM(changes.revisions) AS revisions, MIN(changes.first_at) AS first_at,
@@ -34,9 +34,9 @@ _OF_WORKSPACE = f"""
         ) AS changes
         JOIN oauth_programs ON oauth_programs.pk = changes.program
         GROUP BY oauth_programs.client, changes.author_id
-    ) AS found
-    JOIN oauth_programs ON oauth_programs.pk = found.pk
-    ORDER BY found.last_at DESC, oauth_programs.client, found.author_id LIMIT $2
+    ) AS totals
+    JOIN oauth_programs ON oauth_programs.pk = totals.pk
+    ORDER BY totals.last_at DESC, oauth_programs.client, totals.author_id LIMIT $2
 """
 
 

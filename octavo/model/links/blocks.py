@@ -53,11 +53,11 @@ class _Blocks:
         self.lazy = False
         # The open paragraph; -1 if there is none.
         self.start = self.end = -1
-        self.found: list[Leaf] = []
+        self.leaves: list[Leaf] = []
 
     def close(self, level: int = 0) -> None:
         if self.start >= 0:
-            self.found.append(Leaf(self.start, self.end, level))
+            self.leaves.append(Leaf(self.start, self.end, level))
             self.start = -1
 
     def paragraph(self, start: int, end: int) -> None:
@@ -184,7 +184,7 @@ class _Blocks:
         heading = _HEADING.match(line, start)
         if heading is not None:
             self.close()
-            self.found.append(Leaf(offset + heading.end(), offset + len(line), len(heading[1])))
+            self.leaves.append(Leaf(offset + heading.end(), offset + len(line), len(heading[1])))
             return
         if line.startswith("<!--", start):
             self.close()
@@ -220,7 +220,7 @@ def leaves_of(text: str) -> Iterator[Leaf]:
             blocks.close()
         offset += len(line) + 1
     blocks.close()
-    return iter(blocks.found)
+    return iter(blocks.leaves)
 
 
 def _opens(line: str, at: int) -> bool:

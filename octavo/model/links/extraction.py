@@ -73,11 +73,11 @@ def links_of(text: str) -> list[Link]:
 class _Inline:
     """Finds the links of one leaf block."""
 
-    def __init__(self, text: str, leaf: Leaf, found: list[Link]) -> None:
+    def __init__(self, text: str, leaf: Leaf, links: list[Link]) -> None:
         self._text = text
         self._leaf = leaf
         self._end = leaf.end
-        self._found = found
+        self._links = links
         # For each open bracket, whether it starts an image, and how many links were found before.
         self._open: list[tuple[bool, int]] = []
         # Links can't be nested: brackets below this depth can't start a link any more.
@@ -109,12 +109,12 @@ class _Inline:
                 self._wiki(token.start(), kind[0] == "!", wiki)
                 return wiki.end()
             # Two brackets; the image, if it is one, is the outer bracket.
-            self._open += [(kind[0] == "!", len(self._found)), (False, len(self._found))]
+            self._open += [(kind[0] == "!", len(self._links)), (False, len(self._links))]
         elif kind.endswith("["):
             simple = _SIMPLE.match(text, after, self._end)
             if simple is not None:
                 return self._simple(simple, kind[0] == "!")
-            self._open.append((kind[0] == "!", len(self._found)))
+            self._open.append((kind[0] == "!", len(self._links)))
         elif kind == "]" and self._open:
             return self._close(after)
         return after
@@ -124,7 +124,7 @@ class _Inline:
             self._no_link_below = len(self._open)
         path, fragment, span = simple[1], simple[2] or "", simple.span(1)
         if path or fragment:
-            self._found.append(Link("standard", image, path, fragment, *span, span))
+            self._links.append(Link("standard", image, path, fragment, *span, span))
         return simple.end()
 
     def _close(self, after: int) -> int:
@@ -142,8 +142,8 @@ class _Inline:
             return after
         if not image:
             self._no_link_below = depth
-            inside = self._found[found_before:]
-            self._found[found_before:] = [link._replace(in_link=True) for link in inside]
+            inside = self._links[found_before:]
+            self._links[found_before:] = [link._replace(in_link=True) for link in inside]
         self._standard(destination, image)
         return close
 
@@ -165,7 +165,7 @@ class _Inline:
     def _standard(self, destination: Destination, embed: bool) -> None:
         if destination.is_local and (destination.path or destination.fragment):
             span = (destination.start, destination.end_of_path)
-            self._found.append(
+            self._links.append(
                 Link("standard", embed, destination.path, destination.fragment, *span, span)
             )
 
@@ -177,7 +177,7 @@ class _Inline:
         if target or heading.strip():
             begin = wiki.start() + len(path) - len(path.lstrip())
             whole = (start, wiki.end())
-            self._found.append(
+            self._links.append(
                 Link("wiki", embed, target, heading.strip(), begin, begin + len(target), whole)
             )
 

@@ -131,12 +131,12 @@ def match(workspace_id: str, matching: Matching) -> tuple[str, tuple[Value, ...]
     heads, values = head_conditions(matching.heads, len(arguments))
     arguments += values
     sql = f"""
-        WITH found AS MATERIALIZED ({" INTERSECT ".join(matches)})
+        WITH matching AS MATERIALIZED ({" INTERSECT ".join(matches)})
         SELECT {MATCHED} FROM fulltext_notes JOIN files
         ON files.workspace = fulltext_notes.workspace AND files.pk = fulltext_notes.file
         WHERE fulltext_notes.workspace = (SELECT pk FROM workspaces WHERE id = $1::uuid)
         AND files.state = 'live'
-        AND fulltext_notes.pk IN (SELECT note FROM found) {below}{heads}
+        AND fulltext_notes.pk IN (SELECT note FROM matching) {below}{heads}
         ORDER BY fulltext_notes.pk DESC LIMIT $2
     """
     return sql, tuple(arguments)
@@ -170,7 +170,7 @@ def _columns(first: int, types: dict[str, str]) -> str:
     arrays = ", ".join(
         f"${number}::{type_name}[]" for number, type_name in enumerate(types.values(), first)
     )
-    return f"unnest({arrays}) AS given ({', '.join(types)})"
+    return f"unnest({arrays}) AS arguments ({', '.join(types)})"
 
 
 _HEAD = {name: _type_of(name) for name in (*NAMES, "base_id")} | {"compressed": "bytea"}
@@ -183,7 +183,7 @@ SAVE = f"""
         WHERE id = $1::uuid AND position = $2 AND mark_id = $3::uuid
         RETURNING pk, documents_were_read
     ), saved AS (
-        SELECT moved.pk AS workspace, moved.documents_were_read, given.*,
+        SELECT moved.pk AS workspace, moved.documents_were_read, arguments.*,
             nextval('content_numbers') AS content
         FROM moved, {_columns(_FIRST, _HEAD)}
     ), preserved AS (
@@ -206,7 +206,7 @@ SAVE = f"""
         INSERT INTO contents (pk, compressed) SELECT content, compressed FROM saved
     ), remembered AS (
         INSERT INTO receipts (workspace, {", ".join(_RECEIPT)})
-        SELECT moved.pk, given.* FROM moved, {_columns(_FIRST + len(_HEAD), _RECEIPT)}
+        SELECT moved.pk, arguments.* FROM moved, {_columns(_FIRST + len(_HEAD), _RECEIPT)}
         ON CONFLICT DO NOTHING RETURNING 1
     )
     SELECT 1 / CAST(

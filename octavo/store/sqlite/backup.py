@@ -117,9 +117,9 @@ class Verification(_DatabaseFile):
         try:
             with self._readable():
                 self._connection.execute("PRAGMA journal_mode = DELETE").fetchone()
-                [found] = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
-                if found != "ok":
-                    raise StoreUnusable(f"it is damaged: {' '.join(found.split())}")
+                [verdict] = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
+                if verdict != "ok":
+                    raise StoreUnusable(f"it is damaged: {' '.join(verdict.split())}")
                 if self._path.stat().st_size == 0:
                     raise StoreUnusable("it is empty")
                 tables = self._connection.execute("SELECT name FROM sqlite_master").fetchall()

@@ -91,8 +91,8 @@ _FOUND = f"""
     WHERE search MATCH {{phrase}} AND search.rowid < 0
 """
 _MATCH_LONG = f"""
-    SELECT {MATCHED} FROM ({{found}}) AS found
-    CROSS JOIN fulltext_notes ON fulltext_notes.pk = found.pk
+    SELECT {MATCHED} FROM ({{matches}}) AS matching
+    CROSS JOIN fulltext_notes ON fulltext_notes.pk = matching.pk
     CROSS JOIN files
     ON files.workspace = fulltext_notes.workspace AND files.pk = fulltext_notes.file
     WHERE fulltext_notes.workspace = (SELECT pk FROM workspaces WHERE id = $1::uuid)
@@ -177,7 +177,7 @@ def match_long(workspace_id: str, matching: Matching) -> tuple[str, tuple[Value,
         matches.append(_FOUND.format(phrase=f"${len(arguments)}"))
     heads, values = head_conditions(matching.heads, len(arguments))
     sql = _MATCH_LONG.format(
-        found=" INTERSECT ".join(matches), below=_BELOW if matching.below else "", heads=heads
+        matches=" INTERSECT ".join(matches), below=_BELOW if matching.below else "", heads=heads
     )
     return sql, (*arguments, *values)
 

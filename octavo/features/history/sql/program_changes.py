@@ -57,12 +57,12 @@ _HAS_HEADS = f"""
 """
 _ENDS = f"""
     SELECT {columns_of("files")}, {columns_of("revisions")}, revisions.position
-    FROM ({_FIRST}) AS found
-    JOIN files ON files.workspace = {WORKSPACE} AND files.pk = found.file
+    FROM ({_FIRST}) AS first_changes
+    JOIN files ON files.workspace = {WORKSPACE} AND files.pk = first_changes.file
     LEFT JOIN revisions ON revisions.workspace = files.workspace AND revisions.file = files.pk
         AND revisions.position = (
             SELECT MAX(position) FROM revisions AS earlier WHERE earlier.workspace = files.workspace
-                AND earlier.file = files.pk AND earlier.position < found.first
+                AND earlier.file = files.pk AND earlier.position < first_changes.first
         )
 """
 

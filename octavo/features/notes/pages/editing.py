@@ -337,7 +337,7 @@ class NoteEditing:
             mutation_of_copy=self._pages.new_id(),
             rewrite="rewrite" in visitor.form,
             written=fields["text"],
-            found=merged,
+            merge=merged,
             revision=await newest(visitor, workspace.id, file_id),
             crumbs=frame.crumbs_of(workspace, frame.folder_of(file.path or "")),
             title=await self._pages.known_title(workspace.id, file.id, file.path or ""),

@@ -71,7 +71,7 @@ def add_finding_pages(pages: NotePages) -> None:
             has_folder=levels[-1].path == folder,
             folders=await pages.folders(workspace.id),
             trouble=trouble,
-            found=results,
+            results=results,
             asked=asked,
             since=since if since in _SECONDS else "",
             times=TIMES,

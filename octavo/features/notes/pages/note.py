@@ -214,7 +214,7 @@ def add_history_pages(pages: frame.NotePages) -> None:
             workspace,
             folder=frame.folder_of(path),
             here=str(file_id),
-            found=difference,
+            comparison=difference,
             pieces=shown,
             hunks=hunks,
             sides=[list(side_by_side(hunk)) for hunk in hunks],

@@ -106,7 +106,7 @@ def add_transfer_pages(pages: NotePages) -> None:
         return await pages.show(
             "notes/import.html",
             workspace,
-            found=progress,
+            progress=progress,
             percent=0 if not progress.total else min(100, 100 * progress.read // progress.total),
             advice=ADVICE.get(code, _LATER),
             useless=code.startswith("archive_") and progress.failure is not None,
