@@ -152,10 +152,13 @@ def _tasks_of_module(
     for name in valid.killed.keys() - mutants.keys():
         del valid.killed[name]
     if options.survivors:
-        known = read_equivalent().get(module, {})
-        names = [name for name in names if name in stored.survived and name not in known]
-        valid.survived[:] = [name for name in valid.survived if name in known]
+        names = [name for name in names if name in stored.survived]
+        valid.survived.clear()
+    # What is known as equivalent survives whatever the tests are.
+    known = read_equivalent().get(module, {})
     have = {*valid.killed, *valid.survived}
+    valid.survived.extend(name for name in names if name in known and name not in have)
+    have.update(known)
     left = [name for name in names if name not in have]
     if left:
         # The module as it is: its tests have to pass.

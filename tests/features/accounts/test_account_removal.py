@@ -39,3 +39,11 @@ async def test_removal_that_is_cancelled_is_committed_before_it_is_told(
     assert len(identity.removals) == 1
     with pytest.raises(AccountGone):
         await identity.remove_own(made.account.account_id, PASSWORD, remote_address=CLIENT)
+
+
+async def test_account_that_is_removed_meanwhile_is_gone(identity: IdentityFixture) -> None:
+    account_id = (await identity.account()).account.account_id
+    proof = await identity.own_password.prove(account_id, PASSWORD, "a", remote_address=CLIENT)
+    await identity.removal.remove_own(account_id, proof.encoded)
+    with pytest.raises(AccountGone):
+        await identity.removal.remove_own(account_id, proof.encoded)

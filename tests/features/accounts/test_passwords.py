@@ -1,6 +1,7 @@
 """Hashing and verifying passwords."""
 
 import os
+import resource
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -73,7 +74,9 @@ async def test_password_hashed_by_other_programs_is_verified() -> None:
 async def test_hashes_take_four_processors_each(
     processors: int, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(processors)))
+    # Those of this process: zero.
+    monkeypatch.setattr(os, "sched_getaffinity", {0: set(range(processors))}.__getitem__)
+    assert hash_workers().size == at_once
     running = trio.CapacityLimiter(at_once)
     done = trio.Event()
 
@@ -93,6 +96,34 @@ async def test_hashes_take_four_processors_each(
         with pytest.raises(TooManyAttempts):
             await kept.hash(PASSWORD)
         done.set()
+
+
+@pytest.mark.parametrize(("processors", "size"), [(None, 1), (1, 1), (4, 1), (8, 2)])
+def test_every_processor_counts_where_none_can_be_withheld(
+    processors: int | None, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "platform", "darwin")
+        patched.setattr(os, "cpu_count", lambda: processors)
+        workers = hash_workers()
+    assert workers.size == size
+
+
+async def test_process_of_hashes_is_started_ahead() -> None:
+    workers = hash_workers(1)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(workers.serve)
+        await trio.testing.wait_all_tasks_blocked()
+        # What is in use is a process that starts, as nothing is hashed.
+        assert workers._limiter.borrowed_tokens == 1
+        nursery.cancel_scope.cancel()
+
+
+async def test_hash_costs_what_is_recommended_unless_said_otherwise() -> None:
+    # The second recommended option of RFC 9106, section 4.
+    kept = Passwords(new_entropy=PredictableSources().new_entropy, run=hash_inline)
+    parameters = extract_parameters(await kept.hash(PASSWORD))
+    assert (parameters.time_cost, parameters.memory_cost, parameters.parallelism) == (3, 65_536, 4)
 
 
 @pytest.mark.parametrize("cost", [CHEAP, Argon2(2, 24, 3)])
@@ -116,6 +147,8 @@ async def test_overlong_password_is_refused_without_hashing() -> None:
     kept = passwords(at_once=1, waiting=0)
     async with occupied(kept):
         assert not await kept.verify("x" * 10_000_000, None)
+        with pytest.raises(ValueError, match="too long"):
+            await kept.hash("x" * 10_000_000)
 
 
 @asynccontextmanager
@@ -139,7 +172,8 @@ async def test_hashes_over_the_queue_limit_are_refused_with_a_retry_time() -> No
         await trio.testing.wait_all_tasks_blocked()
         with pytest.raises(TooManyAttempts) as refused:
             await kept.verify(PASSWORD, None)
-        assert refused.value.retry_after >= 1
+        # Nobody knows yet how long a hash takes.
+        assert refused.value.retry_after == 2
     assert not await kept.verify(PASSWORD, None)
 
 
@@ -260,6 +294,7 @@ async def test_retry_time_is_that_of_the_hashes_which_wait(
     kept = Passwords(
         new_entropy=PredictableSources().new_entropy, cost=CHEAP, at_once=2, waiting=4, run=slow
     )
+    await trio.sleep(100)
     await kept.hash(PASSWORD)
     async with trio.open_nursery() as nursery:
         for _ in range(6):
@@ -346,6 +381,9 @@ async def test_hashes_of_worker_processes_are_verified_by_them() -> None:
         assert await kept.verify(PASSWORD, encoded)
         assert not await kept.verify(f"{PASSWORD}!", encoded)
         assert not await kept.verify(PASSWORD, "nonsense")
+        # The lanes of a hash are threads, which count as processes. The superuser has no limit.
+        threads, _ = await workers.run(resource.getrlimit, resource.RLIMIT_NPROC)
+        assert threads != 0
         nursery.cancel_scope.cancel()
 
 

@@ -135,6 +135,7 @@ async def test_message_is_sent_with_a_valid_token_and_deleted(
     [(_, message)] = mail.transport.sent
     assert (message["To"], message["Message-ID"]) == (ANN, f"<{mail_id}@example.org>")
     assert await mail.identity.password_reset.opens(link_token(message))
+    assert "60 minutes" in str(message.get_body(("plain",)))
     assert await mail.waiting() == 0
     mail.identity.sources.time = START + RESET_SECONDS + 1
     assert not await mail.identity.password_reset.opens(link_token(message))

@@ -27,6 +27,7 @@ from octavo.features.members.sql import members
 from octavo.features.members.sql.invitations import accept, register_openly
 from octavo.model.access.account import AccountGone, Address, SessionId, TooManyAttempts
 from octavo.model.access.token import digest_of
+from octavo.model.workspace import MAX_OWNED
 from octavo.store.queries import workspaces
 from octavo.store.queries.process_notices import CHANNEL, AccessNotice, read_notice
 from tests.fakes.identity_fixture import (
@@ -358,9 +359,10 @@ async def test_address_that_is_taken_meanwhile_is_refused_by_the_transaction(
     assert len(await identity.rows("SELECT 1 FROM accounts")) == 1
 
 
-def test_page_on_accounts_says_how_many_invitations_may_be_open() -> None:
+def test_page_on_accounts_says_what_is_limited() -> None:
     page = (ROOT / "docs/accounts.md").read_text()
     assert (
         f"At most {MAX_OPEN_OF_WORKSPACE} invitations into a workspace and {MAX_OPEN:,} to the "
         "installation may be open"
     ) in page
+    assert f"An account that owns {MAX_OWNED:,} workspaces makes no more" in page

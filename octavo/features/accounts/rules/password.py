@@ -20,7 +20,7 @@ friday friend friends fuck fucker fuckoff fuckyou gandalf garfield george german
 god golden goldfish golfer good google grace guest guitar gunner hahaha hallo hammer hannah happy
 hardcore harley hello helpme hockey hola home honda hotdog hottie house hunter hunting iceman
 ihateyou iloveme iloveu iloveyou install internet iwantu jackson jamaica james january jasmine
-jasper jennifer jeremy jessica jesus johnson jonathan jordan jordan23 joseph joshua july june
+jasper jennifer jeremy jessica jesus johnson jonathan jordan joseph joshua july june
 junior justin katie keeper kevin killer king kitty knight kristina ladybug lakers laptop lauren
 leather legend letmein letmeinnow liberty linkedin linux little liverpool login london loulou love
 lovely lover loveyou lucky madison maggie manager manchester march marina marine marlboro marvin
@@ -28,7 +28,7 @@ master matrix matthew maverick maxwell mercedes merlin mexico michael michelle m
 midnight miller minecraft mobile monday money monica monkey monster morgan mother mountain mustang
 mylove myspace naruto nascar natasha network newpassword newyork nicholas nicole ninja nirvana
 nissan nothing november october office oliver online oracle orange owner panther paris parola
-partner pass passe passer passphrase passw0rd passwd password passwort patrick peaches peanut
+partner pass passe passer passphrase passwd password passwort patrick peaches peanut
 pepper peter phoenix please pokemon police porsche portal possible postgres power prince princess
 private public purple qazwsx qwert qwerty qwertz rabbit rachel rainbow ranger raspberry realmadrid
 rebecca redskins redwings remember richard robert rocket root rosebud runner russia sakura
@@ -55,7 +55,7 @@ LONGEST_UNIT = 4
 _SHORTEST_WALK = 3
 
 WORDS = frozenset(COMMON_WORDS.split())
-"""Known words, in lower case."""
+"""Known words, of lower-case letters."""
 
 _ROWS = (
     "abcdefghijklmnopqrstuvwxyz",
@@ -106,9 +106,7 @@ def _starts(text: str, plain: str, end: int) -> list[int]:
     """Return the possible starts of a piece that ends before ``end``."""
     starts = [end - 1]
     starts += (
-        start
-        for start in range(max(0, end - _LONGEST_WORD), end - 1)
-        if text[start:end] in WORDS or plain[start:end] in WORDS
+        start for start in range(max(0, end - _LONGEST_WORD), end - 1) if plain[start:end] in WORDS
     )
     start = end - _SHORTEST_WALK
     while start >= 0 and any(text[start:end] in walk for walk in _WALKS):

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.features.accounts.rules.decisions import (
+    LONGEST_REASON,
     Controls,
     ControlsChange,
     Decisions,
@@ -16,6 +17,7 @@ from octavo.features.accounts.rules.decisions import (
 from octavo.features.accounts.rules.refusal import ControlsChanged
 from octavo.model.access.account import ROLES, State
 from octavo.model.usage import StorageLimit, strictest
+from tests.project.source import ROOT
 
 STATES: tuple[State, ...] = ("enabled", "locked", "disabled")
 limits = st.builds(StorageLimit, st.none() | st.integers(0, 1 << 40))
@@ -113,3 +115,21 @@ def test_strictest_limit_is_the_smallest(limits: list[int | None]) -> None:
     assert (found is None) is (given_limits == [])
     assert all(found is not None and found <= each for each in given_limits)
     assert found is None or found in given_limits
+
+
+def test_page_on_accounts_says_how_long_a_reason_may_be() -> None:
+    page = (ROOT / "docs/accounts.md").read_text()
+    assert f"`--reason` stores why, in at most {LONGEST_REASON} characters" in page
+
+
+def test_empty_reason_removes_the_reason() -> None:
+    locked = Decisions(
+        "member",
+        "locked",
+        StorageLimit(None),
+        Controls(1, locked=True, lock_reason="spam"),
+        "spam",
+    )
+    change = DecisionsChange(lock_reason="", controls=ControlsChange(1, lock_reason=""))
+    after = changed(locked, change)
+    assert (after.lock_reason, after.controls.lock_reason) == (None, None)

@@ -122,6 +122,27 @@ def test_known_word_with_a_year_is_guessed(word: str, year: int, sign: str) -> N
     assert is_guessable(f"{word.title()}{year}{sign}")
 
 
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("password", 1),
+        ("p@$$w0rd", 1),
+        ("summerdragon", 2),
+        ("asdfghjkl", 1),
+        ("lkjhgfdsa", 1),
+        ("lkjh", 1),
+        ("aaaaaaa", 1),
+        ("2019", 1),
+        ("summerdragon2019", 3),
+        ("summerdragonwinter2019", 4),
+        ("zk", 2),
+    ],
+)
+def test_pieces_are_words_walks_repetitions_years_and_characters(text: str, count: int) -> None:
+    assert pieces(text) == count
+    assert is_guessable(text) == (count <= 3)
+
+
 @given(st.text(min_size=1, max_size=40))
 def test_pieces_are_no_more_than_characters(text: str) -> None:
     assert 1 <= pieces(text) <= len(text)
@@ -134,4 +155,4 @@ def test_pieces_grow_by_one_at_most_with_each_character(text: str, more: str) ->
 
 def test_known_words_are_some_hundreds_in_lower_case() -> None:
     assert len(WORDS) > 400
-    assert all(word == word.casefold() for word in WORDS)
+    assert all(word.isascii() and word.isalpha() and word.islower() for word in WORDS)
