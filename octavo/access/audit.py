@@ -21,6 +21,7 @@ from octavo.access.ports import Clock, NewId, milliseconds
 from octavo.model.access.audit import Actor, AuditEntry, AuditId, AuditKind, AuditOutcome, Detail
 from octavo.store import Script, Store, StoreError
 from octavo.store.queries import audit
+from octavo.store.queries.process_notices import notify_access
 from octavo.store.transaction import Transaction
 
 T = TypeVar("T")
@@ -102,11 +103,14 @@ class Audit:
         ``entries`` is the entry, or returns those of the result of the script. When the script
         raises, nothing is changed or recorded; an entry is not recorded either if it returns False.
         ``access_of`` is the account whose access may change, ``within`` the workspace of a
-        membership. Raises the same errors as `Store.write`, and is cancelled like it.
+        membership: this process and the others look its access up again. Raises the same errors as
+        `Store.write`, and is cancelled like it.
         """
 
         async def change_and_record(transaction: Transaction) -> tuple[T, tuple[AuditEntry, ...]]:
             result = await script(transaction)
+            if access_of is not None and result is not False:
+                await notify_access(transaction, access_of)
             if not isinstance(entries, AuditEntry):
                 made = tuple(entries(result))
             else:

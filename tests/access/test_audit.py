@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable
+from random import Random
 
 import pytest
 import trio
@@ -20,8 +21,10 @@ from octavo.model.access.account import Address, SessionId, Versions
 from octavo.model.access.audit import AuditEntry, AuditId
 from octavo.model.usage import StorageLimit
 from octavo.store import StoreUnavailable
+from octavo.store.queries.process_notices import CHANNEL, AccessNotice, read_notice
 from octavo.store.transaction import Transaction
 from tests.fakes.identity_fixture import PASSWORD, IdentityFixture
+from tests.fakes.stores import open_postgres
 
 ANN = Address("ann@example.org")
 CLIENT = "192.0.2.7"
@@ -326,3 +329,23 @@ async def test_a_changed_installation_and_accepted_documents_are_recorded(
     assert (changed.kind, changed.actor) == ("installation_changed", root)
     assert changed.detail == {"registrationPolicy": "invitation"}
     assert (accepted.kind, accepted.actor, accepted.client) == ("documents_accepted", root, CLIENT)
+
+
+async def test_other_processes_are_notified_when_somebodys_access_may_have_changed(
+    postgres_url: str,
+) -> None:
+    async def refuse(_: Transaction) -> bool:
+        return False
+
+    async with open_postgres(postgres_url, random=Random(1).random) as store:
+        identity = IdentityFixture(store)
+        ann = (await identity.account()).account.account_id
+        ben = (await identity.account("ben@example.org")).account.account_id
+        async with store.listen(CHANNEL) as messages:
+            await identity.audit.write(only_read, lambda _: ())
+            await identity.audit.write(refuse, lambda _: (), access_of=ann)
+            await identity.audit.write(only_read, lambda _: (), access_of=ben)
+            with trio.fail_after(10):
+                heard = await anext(messages)
+        assert isinstance(heard, str)
+        assert read_notice(heard) == AccessNotice(ben)

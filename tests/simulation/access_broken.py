@@ -10,13 +10,11 @@ import trio
 from antechamber.websocket import Frame
 from octavo_rules.identity import Cursor, Position, WorkspaceId
 
+from octavo.access import audit
 from octavo.access.workspaces import Access
 from octavo.actors.notice_hub import NoticeHub
 from octavo.features.accounts.credentials import CachedCaller, CredentialCache
 from octavo.features.accounts.own_credentials import OwnKeys, OwnSessions
-from octavo.features.accounts.sql import account_removal, api_keys, sessions
-from octavo.features.accounts.sql import accounts as account_scripts
-from octavo.features.members.sql import members
 from octavo.store import StoreUnavailable
 from octavo.store.gathered_reads import GatheredReads
 from octavo.store.postgres.listening import Gap, Messages, _Listener
@@ -232,11 +230,7 @@ ACCESS_BROKEN: Mapping[Break, str] = {
     answer_from_an_earlier_look_up: "after its end|was served as|outlived",
     tell_everything_again: r"was told \d+ of .* after",
     follow_after_the_look: "was not told",
-    _silent(members, "notify_access", "members"): "outlived its membership",
-    _silent(sessions, "notify_access", "sessions"): "outlived its credential",
-    _silent(api_keys, "notify_access", "keys"): "outlived its credential",
-    _silent(account_scripts, "notify_access", "decisions"): "outlived its credential",
-    _silent(account_removal, "notify_access", "removals"): "outlived",
+    _silent(audit, "notify_access", "access"): "outlived its (membership|credential)",
     _silent(workspaces, "notify_deletion", "deletions"): "outlived its membership",
     _silent(process_notices, "notify_change", "positions"): "was not told",
     take_failed_revocations_for_done: "was revoked at .*, and is still there",

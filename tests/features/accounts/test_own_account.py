@@ -29,6 +29,19 @@ async def test_wrong_password_is_recorded_with_what_it_was_for(identity: Identit
     assert "removeOwnAccount" in refused.detail.values()
 
 
+async def test_refused_sign_in_of_a_disabled_account_is_recorded(
+    identity: IdentityFixture,
+) -> None:
+    ann = (await identity.account()).account.account_id
+    await identity.set_state(ann, "disabled")
+    with pytest.raises(InvalidCredentials):
+        await identity.signing_in.sign_in(Address("ann@example.org"), PASSWORD, "", "192.0.2.7")
+    await identity.audit.refused.flush()
+    refused = identity.audited[-1]
+    assert (refused.outcome, refused.subject) == ("refused", ann)
+    assert "signInWithPassword" in refused.detail.values()
+
+
 async def test_command_makes_no_token_for_a_disabled_account(identity: IdentityFixture) -> None:
     ann = (await identity.account()).account.account_id
     await identity.set_state(ann, "disabled")

@@ -1,6 +1,6 @@
 """Invitations from the command line, and the first start; what they prove, and when they end."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -16,6 +16,7 @@ from octavo.features.accounts.passwords import Passwords
 from octavo.features.accounts.rules.refusal import AddressTaken, InvitationUnusable
 from octavo.features.members.invitations import Invitations
 from octavo.features.members.invitations_of_terminal import FIRST_INVITATION_LASTS, first_invitation
+from octavo.features.members.members import Members
 from octavo.features.members.rules import (
     INVITATION_SECONDS,
     MAX_OPEN,
@@ -328,14 +329,15 @@ async def test_other_processes_are_notified_of_each_change_of_a_membership(
         ann = (await made.account()).account.account_id
         ben = (await made.account("ben@example.org")).account.account_id
         await store.write(workspaces.create(HERE, "Notes", ann, 0))
-        changes = [
-            lambda transaction: members.join(transaction, HERE, ben, "reader", 1),
-            members.change(HERE, ann, ben, "editor", 2),
-            members.remove(HERE, ann, ben, 3),
+        of_workspace = Members(store, audit=made.audit, now=made.sources.now)
+        changes: list[Callable[[], Awaitable[object]]] = [
+            lambda: store.write(lambda each: members.join(each, HERE, ben, "reader", 1)),
+            partial(of_workspace.change, HERE, ann, ben, "editor", remote_address=None),
+            partial(of_workspace.remove, HERE, ann, ben, remote_address=None),
         ]
         async with store.listen(CHANNEL) as messages:
             for change in changes:
-                await store.write(change)
+                await change()
                 with trio.fail_after(10):
                     heard = await anext(messages)
                 assert isinstance(heard, str)

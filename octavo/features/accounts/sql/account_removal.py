@@ -20,8 +20,8 @@ from octavo.store.queries.audit import forget_clients
 from octavo.store.queries.process_notices import notify_access
 from octavo.store.transaction import Script, Transaction
 
-# The workspaces that no other account owns, apart from disabled ones. For each: the members that
-# may inherit it, of each role the one that joined first. A workspace without any has one row.
+# The workspaces that the account owns. For each: the members that may inherit it, of each role the
+# one that joined first. A workspace without any has one row.
 # Members that `heir_among` would never choose, such as readers, are left out to bound the work.
 _CANDIDATES = """
     SELECT workspace_id, account_id, role, state, joined_at FROM (
@@ -34,11 +34,7 @@ _CANDIDATES = """
         LEFT JOIN members AS others ON others.workspace_id = owned.workspace_id
             AND others.role <> 'reader' AND others.account_id <> owned.account_id
         LEFT JOIN accounts ON accounts.id = others.account_id
-        WHERE owned.account_id = $1::uuid AND owned.role = 'owner' AND NOT EXISTS (
-            SELECT 1 FROM members AS owners JOIN accounts AS open ON open.id = owners.account_id
-            WHERE owners.workspace_id = owned.workspace_id AND owners.role = 'owner'
-            AND owners.account_id <> owned.account_id AND open.state <> 'disabled'
-        )
+        WHERE owned.account_id = $1::uuid AND owned.role = 'owner'
     ) AS candidates WHERE place = 1 ORDER BY workspace_id
 """
 
@@ -123,7 +119,6 @@ def remove(
                 tombstone,
             )
         await forget_clients(transaction, account_id)
-        await notify_access(transaction, account_id)
         return Removal(tuple(deleted), tuple(inherited))
 
     return remove_account

@@ -16,7 +16,6 @@ from octavo.model.access.account import Account, AccountGone, AccountMissing
 from octavo.model.usage import AccountUsage, DownloadLimits, Month, StorageLimit, month_of
 from octavo.store.queries import consents
 from octavo.store.queries.accounts import COLUMNS, COUNT, PREFERENCES, account_of, preferences_of
-from octavo.store.queries.process_notices import notify_access
 from octavo.store.queries.revision_rows import select_in
 from octavo.store.transaction import Row, Script, Transaction
 
@@ -205,7 +204,6 @@ def decide(
                 await transaction.execute(
                     f"DELETE FROM {table} WHERE account_id = $1::uuid", account_id
                 )
-        await notify_access(transaction, account_id)
         summary = await summary_of(account_id, month_of(now / 1000))(transaction)
         if summary is None:
             raise AccountMissing

@@ -11,7 +11,6 @@ from octavo.features.accounts.rules.refusal import TooManyKeys
 from octavo.features.accounts.rules.session import MAX_KEYS, ApiKey
 from octavo.model.access.account import AccessLimits, Account, AccountGone, KeyId, parse_scopes
 from octavo.store.queries import accounts as account_rows
-from octavo.store.queries.process_notices import notify_access
 from octavo.store.queries.revision_rows import select_in
 from octavo.store.transaction import Row, Script, Transaction, Value, single_statement
 
@@ -101,8 +100,6 @@ def revoke(account_id: AccountId, key_id: KeyId) -> Script[bool]:
         revoked = await transaction.execute(
             "DELETE FROM api_keys WHERE id = $1::uuid AND account_id = $2::uuid", key_id, account_id
         )
-        if revoked:
-            await notify_access(transaction, account_id)
         return revoked == 1
 
     return revoke_key
@@ -112,12 +109,9 @@ def revoke_all(account_id: AccountId) -> Script[int]:
     """Revoke every key of the account; return how many were revoked."""
 
     async def revoke_keys(transaction: Transaction) -> int:
-        revoked = await transaction.execute(
+        return await transaction.execute(
             "DELETE FROM api_keys WHERE account_id = $1::uuid", account_id
         )
-        if revoked:
-            await notify_access(transaction, account_id)
-        return revoked
 
     return revoke_keys
 

@@ -13,7 +13,6 @@ from octavo.model.access.account import Account, SessionId
 from octavo.store.identifiers import LAST
 from octavo.store.queries import accounts as account_rows
 from octavo.store.queries.expiry import delete_ended
-from octavo.store.queries.process_notices import notify_access
 from octavo.store.queries.revision_rows import select_in
 from octavo.store.transaction import Row, Script, Transaction, single_statement
 
@@ -153,8 +152,6 @@ def end(account_id: AccountId, session_id: SessionId) -> Script[bool]:
             session_id,
             account_id,
         )
-        if ended:
-            await notify_access(transaction, account_id)
         return ended == 1
 
     return end_session
@@ -164,14 +161,11 @@ def end_all(account_id: AccountId, *, but: SessionId | None = None) -> Script[in
     """End every session of the account except ``but``; return how many were ended."""
 
     async def end_sessions(transaction: Transaction) -> int:
-        ended = await transaction.execute(
+        return await transaction.execute(
             "DELETE FROM sessions WHERE account_id = $1::uuid AND id <> $2::uuid",
             account_id,
             "" if but is None else but,
         )
-        if ended:
-            await notify_access(transaction, account_id)
-        return ended
 
     return end_sessions
 

@@ -84,7 +84,6 @@ def change(
         )
         if not workspace.grants(role, "manage"):
             await _revoke_invitations(transaction, workspace_id, account_id, now)
-        await notify_access(transaction, account_id)
         return await _one(transaction, workspace_id, account_id)
 
     return change_role
@@ -111,7 +110,6 @@ def remove(
             account_id,
         )
         await _revoke_invitations(transaction, workspace_id, account_id, now)
-        await notify_access(transaction, account_id)
 
     return remove_member
 

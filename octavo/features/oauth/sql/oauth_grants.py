@@ -25,7 +25,6 @@ from octavo.model.access.account import (
 )
 from octavo.store.queries import accounts as account_rows
 from octavo.store.queries.expiry import MAX_ROWS
-from octavo.store.queries.process_notices import notify_access
 from octavo.store.transaction import Row, Script, Transaction
 
 _COLUMNS = (
@@ -155,8 +154,6 @@ def create(grant: Grant, code: NewCode) -> Script[tuple[GrantId, ...]]:
             MAX_GRANTS - 1,
             MAX_ROWS,
         )
-        if rows:
-            await notify_access(transaction, grant.account_id)
         return tuple(GrantId(row[0]) for row in rows)
 
     return insert_grant
@@ -272,8 +269,6 @@ def revoke(account_id: AccountId, grant_id: GrantId) -> Script[bool]:
             grant_id,
             account_id,
         )
-        if revoked:
-            await notify_access(transaction, account_id)
         return revoked == 1
 
     return revoke_grant
@@ -283,12 +278,9 @@ def revoke_all(account_id: AccountId) -> Script[int]:
     """End every grant of the account; return how many ended."""
 
     async def revoke_grants(transaction: Transaction) -> int:
-        revoked = await transaction.execute(
+        return await transaction.execute(
             "DELETE FROM oauth_grants WHERE account_id = $1::uuid", account_id
         )
-        if revoked:
-            await notify_access(transaction, account_id)
-        return revoked
 
     return revoke_grants
 

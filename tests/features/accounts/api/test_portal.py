@@ -87,6 +87,12 @@ async def test_other_pages_are_missing(portal: UsersApi, page: str) -> None:
     assert await portal.identity.rows("SELECT 1 FROM portal_tokens") == []
 
 
+async def test_name_of_a_page_has_at_most_fifty_characters(portal: UsersApi) -> None:
+    _, cookie = await portal.account()
+    response = await enter(portal, cookie, page="x" * 51)
+    assert (response.status, response.code) == (400, "invalid_request")
+
+
 async def test_locked_account_opens_the_portal(portal: UsersApi) -> None:
     made, cookie = await portal.account()
     await portal.identity.set_state(made.account.account_id, "locked")

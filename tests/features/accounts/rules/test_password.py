@@ -47,6 +47,7 @@ def test_password_that_is_hard_to_guess_is_accepted(password: str) -> None:
         "P@ssw0rd!!",
         "passwordpassword",
         "q7#z" * 3,
+        "q7#zq7#zq7",
         "letmein-please",
         "Welcome123!",
         "Summer2024!",
@@ -136,6 +137,11 @@ def test_known_word_with_a_year_is_guessed(word: str, year: int, sign: str) -> N
         ("summerdragon2019", 3),
         ("summerdragonwinter2019", 4),
         ("zk", 2),
+        ("zz", 1),
+        ("205", 3),
+        ("1899", 3),
+        ("19x9", 4),
+        ("7392", 4),
     ],
 )
 def test_pieces_are_words_walks_repetitions_years_and_characters(text: str, count: int) -> None:
