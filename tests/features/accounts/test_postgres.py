@@ -5,9 +5,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 import pytest
 import trio
+from octavo_rules.identity import AccountId
 from octavo_rules.problems import Problem
 
-from octavo.features.accounts.rules.refusal import InvitationUnusable, TooManyKeys
+from octavo.features.accounts.rules.refusal import (
+    InvalidResetToken,
+    InvitationUnusable,
+    TooManyKeys,
+)
+from octavo.features.accounts.sql import accounts
 from octavo.model.access.account import Address
 from tests.fakes.identity_fixture import PASSWORD, START, IdentityFixture
 from tests.fakes.postgres_server import running_server
@@ -99,3 +105,25 @@ async def test_concurrent_key_creation_stops_at_twenty_five(identity: IdentityFi
 
     assert await refusals(*[create] * 4) == [TooManyKeys] * 2
     assert await identity.rows("SELECT COUNT(*) FROM api_keys") == [(25,)]
+
+
+async def test_one_of_several_concurrent_uses_of_a_reset_token_wins(
+    identity: IdentityFixture,
+) -> None:
+    await identity.account()
+    token = await identity.reset_token()
+
+    def use(password: str) -> Callable[[], Awaitable[object]]:
+        return lambda: identity.password_reset.perform(token, password, remote_address=None)
+
+    chosen = [f"daisies on the sun {number}" for number in range(4)]
+    assert await refusals(*map(use, chosen)) == [InvalidResetToken] * 3
+    changes = [entry for entry in identity.audited if entry.kind == "password_changed"]
+    assert len(changes) == 1
+
+
+async def test_names_of_accounts_are_found_by_their_ids(identity: IdentityFixture) -> None:
+    ann = (await identity.account()).account.account_id
+    await identity.account("ben@example.org")
+    names = accounts.display_names([ann, AccountId(identity.sources.new_id())])
+    assert await identity.store.read(names) == {ann: "Ann"}

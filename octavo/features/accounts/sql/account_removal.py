@@ -20,9 +20,9 @@ from octavo.store.queries.audit import forget_clients
 from octavo.store.queries.process_notices import notify_access
 from octavo.store.transaction import Script, Transaction
 
-# The workspaces that the account owns. For each: the members that may inherit it, of each role the
-# one that joined first. A workspace without any has one row.
-# Members that `heir_among` would never choose, such as readers, are left out to bound the work.
+# The workspaces that the account owns. For each: the other members among whom `heir_among` chooses,
+# of each role the one that joined first, and the first whose account is disabled. A workspace
+# without other members has one row.
 _CANDIDATES = """
     SELECT workspace_id, account_id, role, state, joined_at FROM (
         SELECT owned.workspace_id, others.account_id, others.role, accounts.state, others.joined_at,
@@ -32,7 +32,7 @@ _CANDIDATES = """
             ) AS place
         FROM members AS owned
         LEFT JOIN members AS others ON others.workspace_id = owned.workspace_id
-            AND others.role <> 'reader' AND others.account_id <> owned.account_id
+            AND others.account_id <> owned.account_id
         LEFT JOIN accounts ON accounts.id = others.account_id
         WHERE owned.account_id = $1::uuid AND owned.role = 'owner'
     ) AS candidates WHERE place = 1 ORDER BY workspace_id

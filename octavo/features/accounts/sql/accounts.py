@@ -188,10 +188,9 @@ def decide(
             *after.controls.downloads,
             int(after.controls.publishing),
         )
-        demoted = before.role == "administrator" and after.role != "administrator"
-        if demoted or after.state == "disabled":
-            # Revoke what the account may not grant any more. A locked account keeps its
-            # invitations, which are valid again when it is unlocked.
+        if after.role != "administrator" or after.state == "disabled":
+            # Revoke what the account may not grant any more. A locked administrator keeps these
+            # invitations, which are valid again when the account is unlocked.
             await transaction.execute(
                 "UPDATE invitations SET revoked_at = $2 WHERE created_by_id = $1::uuid"
                 " AND (workspace_id IS NULL OR role = 'administrator')"

@@ -95,9 +95,6 @@ def use(digest: bytes, encoded: str, notice: QueuedMail, now: int) -> Script[boo
         account = await account_of(digest, now)(transaction)
         if account is None:
             raise InvalidResetToken
-        used = await transaction.execute("DELETE FROM password_resets WHERE digest = $1", digest)
-        if used != 1:
-            raise InvalidResetToken
         account_id = account.account_id
         first = await transaction.execute(
             "UPDATE accounts SET address_proven = 1 WHERE id = $1::uuid AND address_proven = 0",
