@@ -53,4 +53,5 @@ async def test_command_makes_no_token_for_a_disabled_account(identity: IdentityF
         new_token=identity.sources.new_entropy,
     )
     assert (account.account_id, token) == (ann, None)
+    assert await identity.rows("SELECT digest FROM password_resets") == []
     assert identity.audited[before:] == []

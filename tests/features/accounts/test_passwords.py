@@ -426,3 +426,14 @@ async def test_sign_in_after_a_cost_change_rehashes(identity: IdentityFixture) -
     assert ("t=1" in before, "t=2" in after) == (True, True)
     await identity.signing_in.sign_in(made.account.address, PASSWORD, "", None)
     assert await identity.rows("SELECT password FROM accounts") == [(after,)]
+
+
+async def test_sign_in_after_a_cost_change_rehashes_no_other_password(
+    identity: IdentityFixture,
+) -> None:
+    ann = await identity.account()
+    ben = await identity.account("ben@example.org")
+    identity.signing_in._passwords = passwords(Argon2(2, 16, 1))
+    await identity.signing_in.sign_in(ann.account.address, PASSWORD, "", None)
+    stored = await identity.rows("SELECT id, password FROM accounts")
+    assert dict(map(tuple, stored))[ben.account.account_id] == ben.encoded

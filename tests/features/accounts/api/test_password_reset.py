@@ -7,6 +7,7 @@ from octavo.access.attempts import RATES
 from octavo.features.accounts.rules.password import RESET_SECONDS
 from octavo.features.accounts.sign_in import SignedIn
 from octavo.features.accounts.sql import api_keys
+from octavo.features.oauth.rules.refusal import OAuthRefusal
 from octavo.model.access.account import Address
 from octavo.store import StoreUnavailable
 from tests.fakes.asgi_client import Response
@@ -150,6 +151,26 @@ async def test_first_reset_of_an_address_that_was_not_proven_revokes_the_keys(
     assert resets(users) == [True, None]
 
 
+async def test_first_reset_of_an_address_that_was_not_proven_ends_the_access_of_programs(
+    users: UsersApi,
+) -> None:
+    made, _ = await users.account()
+    of_token = users.oauth.access_tokens.caller
+    programs = [await users.oauth.connected(made.account.account_id) for _ in range(2)]
+    for _, issued in programs:
+        assert await of_token(issued.access.encode())
+    assert (await reset(users, await users.identity.reset_token())).status == 200
+    for client_id, issued in programs:
+        assert await of_token(issued.access.encode()) is None
+        with pytest.raises(OAuthRefusal):
+            await users.oauth.renew(client_id, issued.refresh)
+    _, issued = await users.oauth.connected(made.account.account_id)
+    assert (await reset(users, await users.identity.reset_token())).status == 200
+    assert await of_token(issued.access.encode())
+    # There was no key to revoke.
+    assert resets(users) == [None, None]
+
+
 async def test_invitation_of_a_workspace_proves_no_address(users: UsersApi) -> None:
     # Anybody may create a workspace, and sees the token of an invitation into it.
     bob, _ = await users.account("bob@example.org")
@@ -227,6 +248,35 @@ async def test_token_works_once_and_the_others_of_the_account_end_with_it(
     assert (await reset(users, first, PASSWORD)).status == 400
     assert (await reset(users, second, PASSWORD)).status == 400
     assert (await users.sign_in(password=NEW)).status == 200
+
+
+async def test_token_is_good_for_the_account_that_it_was_made_for(users: UsersApi) -> None:
+    bob = "bob@example.org"
+    _, session_of_ann = await users.account()
+    await users.account(bob)
+    of_ann, of_bob = await users.identity.reset_token(), await users.identity.reset_token(bob)
+    assert not await users.identity.password_reset.opens("a" * 43)
+    assert (await reset(users, of_bob)).status == 200
+    assert (await users.sign_in(bob, NEW)).status == 200
+    assert (await users.get("/api/account", session_of_ann)).status == 200
+    assert (await users.sign_in(password=PASSWORD)).status == 200
+    assert (await reset(users, of_ann)).status == 200
+
+
+async def test_token_whose_account_is_disabled_during_the_hash_is_refused(
+    users: UsersApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, _ = await users.account()
+    token = await users.identity.reset_token()
+
+    async def hash_meanwhile(_: str) -> str:
+        await users.identity.set_state(made.account.account_id, "disabled")
+        return "encoded"
+
+    monkeypatch.setattr(users.identity.passwords, "hash", hash_meanwhile)
+    response = await reset(users, token)
+    assert (response.status, response.json()["code"]) == (400, "invalid_token")
+    assert await users.identity.rows("SELECT password FROM accounts") == [(made.encoded,)]
 
 
 async def test_token_expires_after_an_hour(users: UsersApi) -> None:

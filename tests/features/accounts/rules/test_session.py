@@ -33,6 +33,11 @@ def test_live_session_is_one_that_is_not_expired(
     assert alive is (now < life.expires_at(session))
 
 
+def test_session_of_yesterday_lives_and_one_of_a_hundred_days_ago_does_not() -> None:
+    day = 86_400_000
+    assert SessionLife().alive_since(100 * day) == (70 * day, 10 * day)
+
+
 INVITATION = Invitation(InvitationId("i"), None, "member", created_at=0, expires_at=100)
 ANN, BOB = Address("ann@example.org"), Address("bob@example.org")
 

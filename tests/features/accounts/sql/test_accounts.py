@@ -7,8 +7,8 @@ import pytest
 from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.features.accounts.rules.decisions import DecisionsChange
-from octavo.features.accounts.rules.refusal import LastAdministrator
-from octavo.features.accounts.sql import accounts
+from octavo.features.accounts.rules.refusal import LastAdministrator, NotAdministrator
+from octavo.features.accounts.sql import account_removal, accounts, api_keys
 from octavo.model.access.account import AccountGone
 from octavo.model.usage import month_of
 from octavo.store import Script
@@ -71,6 +71,62 @@ async def test_last_activity_is_that_of_a_session_or_a_key(
     assert summary.active_at == 7
 
 
+async def test_last_activity_is_not_that_of_others(identity: IdentityFixture) -> None:
+    ann = (await identity.account()).account.account_id
+    ben = (await identity.account("ben@example.org")).account.account_id
+    for account_id, at in ((ann, 7), (ben, 9)):
+        key, _ = await identity.own_keys.create(account_id, "a", None, remote_address=None)
+        await identity.store.write(api_keys.record_use({key.key_id: at}))
+        await identity.execute(
+            "UPDATE sessions SET active_at = $2 WHERE account_id = $1::uuid", account_id, at
+        )
+    summary = await identity.store.read(accounts.summary_of(ann, month_of(START)))
+    assert summary is not None
+    assert summary.active_at == 7
+
+
+async def test_account_that_never_signed_in_was_never_active(identity: IdentityFixture) -> None:
+    account_id = (await identity.account()).account.account_id
+    await identity.execute("DELETE FROM sessions")
+    summary = await identity.store.read(accounts.summary_of(account_id, month_of(START)))
+    assert summary is not None
+    assert summary.active_at is None
+
+
+async def test_decision_tells_the_usage_of_the_present_month(identity: IdentityFixture) -> None:
+    account_id = (await identity.account()).account.account_id
+    first_of_january = 1_798_761_600
+    for second, month in ((-1, "2026-12"), (0, "2027-01")):
+        now = (first_of_january + second) * 1000
+        script = accounts.decide(account_id, DecisionsChange(state="locked"), now, actor=None)
+        assert (await identity.store.write(script)).usage.month == month
+        renamed = await identity.store.write(accounts.rename(account_id, "Anna", now))
+        assert renamed.usage.month == month
+
+
+async def test_administrator_who_was_removed_decides_nothing(identity: IdentityFixture) -> None:
+    gone = (await identity.account(role="administrator")).account.account_id
+    await identity.account("ben@example.org", "administrator")
+    cleo = (await identity.account("cleo@example.org")).account.account_id
+    await identity.store.write(account_removal.remove(gone))
+    with pytest.raises(NotAdministrator):
+        await identity.store.write(
+            accounts.decide(cleo, DecisionsChange(state="disabled"), NOW, actor=gone)
+        )
+
+
+async def test_account_changes_its_own_name_and_password_only(identity: IdentityFixture) -> None:
+    ann = (await identity.account()).account.account_id
+    ben = (await identity.account("ben@example.org")).account.account_id
+    await identity.execute("UPDATE accounts SET password = 'same'")
+    await identity.store.write(accounts.rename(ann, "Anna", NOW))
+    script = accounts.replace_password(ann, verified="same", encoded="other", now=NOW)
+    assert await identity.store.write(script)
+    assert await identity.rows(
+        "SELECT id, display_name, password FROM accounts ORDER BY address"
+    ) == [(ann, "Anna", "other"), (ben, "Ann", "same")]
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -114,3 +170,13 @@ async def test_account_is_found_by_parts_of_its_name_and_address(
     )
     script = accounts.list_of(AccountId(""), 10, text, month_of(START))
     assert [found.account.account_id for found in await identity.store.read(script)] == [account_id]
+
+
+async def test_no_more_accounts_are_listed_than_were_asked_for(identity: IdentityFixture) -> None:
+    made = [
+        (await identity.account(f"{name}@example.org")).account.account_id
+        for name in ("ann", "ben", "cleo", "dan")
+    ]
+    script = accounts.list_of(made[0], 2, "", month_of(START))
+    listed = [found.account.account_id for found in await identity.store.read(script)]
+    assert listed == made[1:3]

@@ -4,7 +4,7 @@ import pytest
 
 from octavo.features.accounts.rules.portal import TOKEN_SECONDS, PortalTokenUnusable
 from octavo.features.accounts.sql import api_keys, sessions
-from tests.fakes.identity_fixture import START, IdentityFixture
+from tests.fakes.identity_fixture import PASSWORD, START, IdentityFixture
 
 NOW = int(START * 1000)
 
@@ -33,12 +33,23 @@ async def test_session_ends_by_its_start_or_its_last_activity(
     )
     alive = await identity.store.read(sessions.list_of(account_id, (998, 98), None, 10))
     assert len(alive) == 1
-    for until in ((999, 98), (998, 101)):
+    for until in ((999, 98), (998, 100), (998, 101)):
         listed = await identity.store.read(sessions.list_of(account_id, until, None, 10))
         assert len(listed) == (active_at > until[0] and created_at > until[1])
     assert not await identity.store.write(sessions.expire_sessions(1000, 100))
     left = await identity.rows("SELECT 1 FROM sessions")
     assert len(left) == (not ended)
+
+
+async def test_no_more_sessions_are_listed_than_were_asked_for(
+    identity: IdentityFixture,
+) -> None:
+    made = await identity.account()
+    address, account_id = made.account.address, made.account.account_id
+    later = [
+        (await identity.signing_in.sign_in(address, PASSWORD, "", None)).session for _ in range(3)
+    ]
+    assert await identity.own_sessions.list(account_id, None, 2) == [later[2], later[1]]
 
 
 @pytest.mark.parametrize("after", [-0.001, 0, 1])
