@@ -22,7 +22,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from multiprocessing import get_context
-from threading import Semaphore
+from threading import Event, Semaphore
 from typing import NamedTuple
 
 from tests.fakes.postgres_server import VARIABLE, running_server
@@ -212,9 +212,13 @@ def _run_all(options: argparse.Namespace, results: dict[str, Result]) -> None:
     # Tasks are made as they are needed: each has the text of a module.
     room = Semaphore(4 * PROCESSES)
 
+    ended = Event()
+
     def admitted() -> Iterator[Task]:
         for task in tasks_of(options, results, covering):
             room.acquire()
+            if ended.is_set():
+                return
             yield task
 
     with ExitStack() as stack:
@@ -237,6 +241,9 @@ def _run_all(options: argparse.Namespace, results: dict[str, Result]) -> None:
                     written = time.monotonic()
         finally:
             write_results(results)
+            # The pool ends only when its thread, which may wait for room, asks for another task.
+            ended.set()
+            room.release(4 * PROCESSES)
 
 
 def _add(result: Result, name: str, finished: Run) -> None:

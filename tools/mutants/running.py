@@ -162,4 +162,9 @@ def _tested(module: str, source: str, arguments: Sequence[str]) -> int:
     sys.meta_path.insert(0, _Mutated(name_of(module), ROOT / module, source))
     options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--tb=line", "--no-header"]
     options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    return int(pytest.main([*options, *arguments]))
+    try:
+        return int(pytest.main([*options, *arguments]))
+    except pytest.PytestUnraisableExceptionWarning:
+        # Something was left open, which is noticed after the last test only.
+        traceback.print_exc()
+        return int(pytest.ExitCode.TESTS_FAILED)
