@@ -127,6 +127,17 @@ async def test_workspaces_are_listed_with_name_and_role(client: Client) -> None:
     assert received.created_at.utcoffset() == timedelta(0)
 
 
+async def test_note_is_emptied_and_may_begin_empty(workspace: WorkspaceClient) -> None:
+    made = await workspace.create("a.md", "one\n")
+    changed = await workspace.update(made.file_id, made.revision.id, text="")
+    assert (await workspace.file(made.file_id)).text == ""
+    await workspace.update(made.file_id, changed.revision.id, text="", path="b.md")
+    file = await workspace.file(made.file_id)
+    assert (file.path, file.text) == ("b.md", "")
+    empty = await workspace.create("c.md", "")
+    assert (await workspace.file(empty.file_id)).text == ""
+
+
 async def test_file_is_created_changed_deleted_and_restored(workspace: WorkspaceClient) -> None:
     made = await workspace.create("a.md", "one\n")
     assert (made.outcome, made.path, made.position) == ("created", "a.md", 1)

@@ -114,6 +114,26 @@ def test_upgrade_of_a_database_is_logged_and_its_creation_is_not(
     connection.close()
 
 
+@pytest.mark.parametrize("before", [0, 1])
+def test_of_two_processes_that_migrate_the_second_finds_nothing_left_to_do(
+    tmp_path: Path, before: int
+) -> None:
+    connection, other = (connect(tmp_path / "database") for _ in range(2))
+    if before:
+        migrate(connection, KNOWN[:before])
+
+    def come_first(statement: str) -> None:
+        if statement.startswith("BEGIN"):
+            connection.set_trace_callback(None)
+            migrate(other, KNOWN)
+
+    connection.set_trace_callback(come_first)
+    assert migrate(connection, KNOWN) == 2
+    assert connection.execute("SELECT d FROM c").fetchall() == [("; e",)]
+    connection.close()
+    other.close()
+
+
 def test_sqlite_keeps_nothing_of_a_failed_migration(tmp_path: Path) -> None:
     broken = (KNOWN[0], Migration(2, "broken", "CREATE TABLE c (d TEXT); SELECT nowhere;"))
     connection = connect(tmp_path / "database")

@@ -108,3 +108,18 @@ async def test_owners_get_a_message_when_a_link_is_taken_down() -> None:
             ("link_taken_down", "owner"),
             ("link_taken_down", "second"),
         ]
+
+
+@pytest.mark.parametrize("waits", ["owner", "second"])
+async def test_message_that_waits_for_one_owner_keeps_none_from_the_other(waits: str) -> None:
+    async with opened() as api:
+        made = await reported(api)
+        await made.reports.submit(made.token, "spam", "Look!")
+        root = AccountId(account_id(ADMINISTRATOR))
+        [(found, _)] = await made.reports.list(root, None, 10)
+        await api.execute("UPDATE outbox SET kind = 'link_taken_down', address = $1", waits)
+        await made.reports.take_down(found.report_id, actor=root, remote_address=None)
+        assert sorted(await made.outbox()) == [
+            ("link_taken_down", "owner"),
+            ("link_taken_down", "second"),
+        ]

@@ -1,5 +1,7 @@
 """Forms that are submitted twice."""
 
+from contextlib import suppress
+
 import pytest
 import trio
 import trio.testing
@@ -106,3 +108,43 @@ async def test_oldest_responses_are_dropped_when_all_are_too_large() -> None:
     assert len(submissions) == 2
     assert await submissions.respond("c", counted.perform, keeps=always) == 3
     assert await submissions.respond("a", counted.perform, keeps=always) == 4
+
+
+@pytest.mark.parametrize("fails", [True, False])
+async def test_submission_that_ends_after_its_time_leaves_a_later_one_alone(
+    autojump_clock: object, fails: bool
+) -> None:
+    submissions, counted = Resubmissions[str](), Counted()
+
+    async def late() -> str:
+        await trio.sleep(REMEMBERED_SECONDS + 10)
+        if fails:
+            raise ValueError("the reason")
+        return "late"
+
+    async def first() -> None:
+        with suppress(ValueError):
+            await submissions.respond("a", late, keeps=lambda _: False)
+
+    async def later() -> str:
+        return f"later {await counted.perform()}"
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(first)
+        await trio.sleep(REMEMBERED_SECONDS + 1)
+        assert await submissions.respond("a", later, keeps=bool) == "later 1"
+    assert await submissions.respond("a", later, keeps=bool) == "later 1"
+
+
+async def test_submission_that_fails_after_its_time_fails_with_its_reason(
+    autojump_clock: object,
+) -> None:
+    submissions = Resubmissions[int]()
+
+    async def late() -> int:
+        await trio.sleep(REMEMBERED_SECONDS + 1)
+        await submissions.respond("b", Counted().perform, keeps=always)
+        raise ValueError("the reason")
+
+    with pytest.raises(ValueError, match="the reason"):
+        await submissions.respond("a", late, keeps=always)

@@ -236,6 +236,26 @@ def test_waiting_for_a_socket_is_no_deadlock() -> None:
     assert run_deterministic(main).value == b"x"
 
 
+def test_waiting_until_a_socket_takes_more_is_no_deadlock() -> None:
+    more = 4 * 1024 * 1024
+    here, there = socket.socketpair()
+
+    def read_all() -> None:
+        time.sleep(0.02)
+        while there.recv(more):
+            pass
+
+    async def main() -> None:
+        with trio.socket.from_stdlib_socket(here) as sender:
+            await trio.SocketStream(sender).send_all(bytes(more))
+
+    reader = threading.Thread(target=read_all)
+    reader.start()
+    with there:
+        run_deterministic(main)
+        reader.join()
+
+
 async def wait_shielded() -> None:
     with trio.CancelScope(shield=True):
         await trio.sleep_forever()

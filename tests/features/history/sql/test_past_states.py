@@ -42,3 +42,13 @@ async def test_files_that_were_deleted_before_hold_no_path(notebook: Notebook) -
     [changed] = states.changed
     assert changed.past is not None
     assert (changed.head.position, changed.past.position) == (5, 1)
+
+
+async def test_position_is_followed_by_the_first_change_of_any_file(notebook: Notebook) -> None:
+    times = []
+    for file in "abab":
+        await notebook.write(file, "text")
+        times.append(notebook.heads[file].created_at)
+    for position, changed_at in enumerate([*times, None]):
+        found = await notebook.store.read(past_states.past_position(VAULT, Position(position)))
+        assert found == (position, 4, changed_at)
