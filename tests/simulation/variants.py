@@ -168,10 +168,11 @@ def main() -> None:
     if not chosen:
         parser.error(f"no broken service has {' or '.join(given.names)} in its name")
     if given.renew:
-        seeds = dict(SEEDS)
+        # Those of variants that are gone go, too.
+        seeds = {variant.name: variant.seed for variant in VARIANTS.values()}
         for variant in chosen:
             seeds[variant.name] = renewed(variant)
-            SEEDS_FILE.write_text(json.dumps(seeds, indent=2) + "\n")
+            SEEDS_FILE.write_text(json.dumps(seeds, indent=2, sort_keys=True) + "\n")
         return
     for line in table(chosen, given.anew):
         sys.stdout.write(f"{line}\n")
