@@ -96,7 +96,9 @@ _NOT_JUDGED = {"__init__.py", "feature.py", "settings.py", "api.py", "pages.py"}
 _ROOMS = {
     # Tests of these rooms stand with those who use them.
     "octavo/access": ("tests/access", "tests/http/contract", "tests/access_matrix"),
-    "octavo/model/access": ("tests/model", "tests/access", "tests/features/accounts"),
+    "octavo/model/access": (
+        *("tests/model", "tests/access", "tests/features/accounts", "tests/features/members"),
+    ),
     "octavo/model/workspace.py": ("tests/model", "tests/features/members", "tests/access"),
     "octavo/model": ("tests/model", "tests/actors", "tests/features/files"),
     "octavo/store/queries": ("tests/store/queries", "tests/actors", "tests/service"),

@@ -76,7 +76,7 @@ async def test_hashes_take_four_processors_each(
 ) -> None:
     # Those of this process: zero.
     monkeypatch.setattr(os, "sched_getaffinity", {0: set(range(processors))}.__getitem__)
-    assert hash_workers().size == at_once
+    assert (hash_workers().size, hash_workers(1).size) == (at_once, 1)
     running = trio.CapacityLimiter(at_once)
     done = trio.Event()
 

@@ -111,6 +111,11 @@ def test_password_is_hashed_in_one_form_or_not_at_all(password: str) -> None:
         assert hashed_form(unicodedata.normalize("NFD", password)) == form == whole
 
 
+def test_longest_password_has_256_characters() -> None:
+    assert hashed_form("x" * 256) == "x" * 256
+    assert hashed_form("x" * 257) is None
+
+
 @given(st.text(max_size=60))
 def test_refused_password_is_never_quoted(password: str) -> None:
     fault = password_fault(password, ADDRESS)
