@@ -2,6 +2,7 @@
 
 import hmac
 import json
+import re
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from typing import cast
@@ -91,6 +92,7 @@ def _document(data: bytes) -> Mapping[str, object]:
     return cast("Mapping[str, object]", document)
 
 
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _UNKNOWN = (
     "No program has this client_id: it was removed, or never registered. Connect the program anew, "
     "so that it registers again."
@@ -264,7 +266,4 @@ class Clients:
 
 
 def _is_uuid(text: str) -> bool:
-    digits = text.split("-")
-    return [len(part) for part in digits] == [8, 4, 4, 4, 12] and set(text) <= set(
-        "0123456789abcdef-"
-    )
+    return _UUID.fullmatch(text) is not None

@@ -163,6 +163,17 @@ async def test_anything_but_a_short_document_is_refused(
         await served(answer)  # type: ignore[misc]
 
 
+async def test_response_has_at_most_32_kibibytes_with_its_head(
+    served: Callable[..., object],
+) -> None:
+    # The length of the head is the same for both.
+    body = b" " * (32_768 - len(response(b" " * 32_000)) + 32_000)
+    assert len(response(body)) == 32_768
+    assert await served(response(body)) == body  # type: ignore[misc]
+    with pytest.raises(OAuthRefusal, match="exceeds 32768 bytes"):
+        await served(response(body + b" "))  # type: ignore[misc]
+
+
 async def test_server_that_never_responds_is_given_up(
     served: Callable[..., object], autojump_clock: trio.testing.MockClock
 ) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from random import Random
 from urllib.parse import parse_qs, urlsplit
 
@@ -10,12 +11,13 @@ import pytest
 import trio
 from octavo_rules.identity import READ, AccountId, ProgramNumber, Scope, WorkspaceId
 
+from octavo.access.attempts import GRANTS
 from octavo.features.files.sql import RecordedProgram, programs_of
 from octavo.features.oauth.authorization import IssuedTokens
 from octavo.features.oauth.rules.authorization_request import MAX_GRANTS, challenge_of
 from octavo.features.oauth.rules.refusal import OAuthRefusal
 from octavo.features.oauth.sql import oauth_clients, oauth_grants
-from octavo.model.access.account import AccessLimits, ClientId
+from octavo.model.access.account import AccessLimits, ClientId, TooManyAttempts
 from octavo.store.queries.process_notices import CHANNEL, AccessNotice, read_notice
 from tests.fakes.identity_fixture import START, IdentityFixture
 from tests.fakes.oauth_rig import ALL, CALLBACK, PROGRAM, URL, VERIFIER, OAuthRig
@@ -75,6 +77,8 @@ async def test_tokens_expire(rig: OAuthRig) -> None:
     assert not await is_valid(rig, tokens)
     rig.identity.sources.time = START + 30 * DAY
     await refused(rig.renew(client_id, tokens.refresh))
+    # It was late, not stolen.
+    assert rig.identity.audited[-1].kind == "grant_created"
 
 
 async def test_tokens_end_with_the_time_that_the_person_chose(rig: OAuthRig) -> None:
@@ -85,9 +89,10 @@ async def test_tokens_end_with_the_time_that_the_person_chose(rig: OAuthRig) -> 
         rig.identity.sources.time = START + number * 0.3 * DAY
         tokens = await rig.renew(client_id, tokens.refresh)
     assert tokens.seconds == 3600
-    rig.identity.sources.time = START + DAY - 60
-    tokens = await rig.renew(client_id, tokens.refresh)
-    assert tokens.seconds == 60
+    for left, seconds in ((60, 60), (1.5, 1), (0.5, 0)):
+        rig.identity.sources.time = START + DAY - left
+        tokens = await rig.renew(client_id, tokens.refresh)
+        assert tokens.seconds == seconds
     for ended in (START + DAY, START + DAY + 60):
         rig.identity.sources.time = ended
         await refused(rig.renew(client_id, tokens.refresh))
@@ -100,6 +105,8 @@ async def test_code_expires(rig: OAuthRig) -> None:
     code = await rig.code(account_id, client_id)
     rig.identity.sources.time = START + 60
     await refused(rig.exchange(client_id, code))
+    # It was late, not stolen.
+    assert rig.identity.audited[-1].kind == "grant_created"
 
 
 async def test_code_of_another_program_or_without_its_proof_is_refused(rig: OAuthRig) -> None:
@@ -138,6 +145,19 @@ async def test_code_used_again_ends_the_tokens_of_its_grant(rig: OAuthRig) -> No
     assert (entry.kind, entry.detail["reason"]) == ("grant_revoked", "code_reused")
 
 
+async def test_code_used_again_without_its_proof_ends_the_grant_alike(rig: OAuthRig) -> None:
+    account_id = await account(rig)
+    client_id = await rig.program()
+    code = await rig.code(account_id, client_id)
+    await rig.exchange(client_id, code)
+    with pytest.raises(OAuthRefusal, match="already used"):
+        await rig.tokens.exchange(
+            client_id, code, verifier="w" * 43, redirect_uri=CALLBACK, resource=None
+        )
+    assert rig.identity.audited[-1].detail["reason"] == "code_reused"
+    assert await rig.tokens.list(account_id) == []
+
+
 async def test_refresh_token_used_again_ends_the_whole_family(rig: OAuthRig) -> None:
     account_id = await account(rig)
     client_id, first = await rig.connected(account_id)
@@ -148,6 +168,25 @@ async def test_refresh_token_used_again_ends_the_whole_family(rig: OAuthRig) -> 
         assert not await is_valid(rig, tokens)
     await refused(rig.renew(client_id, third.refresh))
     assert rig.identity.audited[-1].detail["reason"] == "refresh_token_reused"
+
+
+async def test_refresh_token_used_again_is_refused_whatever_is_asked_for(rig: OAuthRig) -> None:
+    client_id, tokens = await rig.connected(await account(rig))
+    await rig.renew(client_id, tokens.refresh)
+    # Its program learns that it must ask the person again, not that it may ask for less.
+    await refused(rig.renew(client_id, tokens.refresh, "everything"))
+    assert rig.identity.audited[-1].detail["reason"] == "refresh_token_reused"
+
+
+async def test_renewal_for_another_resource_is_refused_and_uses_nothing_up(rig: OAuthRig) -> None:
+    client_id, tokens = await rig.connected(await account(rig))
+    for resource in (URL, "https://other.example/mcp"):
+        await refused(
+            rig.tokens.renew(client_id, tokens.refresh, scope=None, resource=resource),
+            "invalid_target",
+        )
+    renewed = await rig.tokens.renew(client_id, tokens.refresh, scope=None, resource=f"{URL}/mcp")
+    assert await is_valid(rig, renewed)
 
 
 async def test_stolen_token_of_another_program_neither_works_nor_ends_the_grant(
@@ -202,7 +241,10 @@ async def test_less_may_be_asked_for_and_never_more(rig: OAuthRig) -> None:
     caller = await rig.access_tokens.caller(less.access.encode())
     assert caller is not None
     assert caller.limits == AccessLimits(frozenset[Scope]({READ}))
-    assert (await rig.renew(client_id, less.refresh)).scopes == ALL
+    more = await rig.renew(client_id, less.refresh, "notes:write notes:read")
+    assert more.scopes == ALL
+    # A scope without a name asks for nothing else.
+    assert (await rig.renew(client_id, more.refresh, " ")).scopes == ALL
 
 
 async def test_grant_is_ended_by_its_person_alone(rig: OAuthRig) -> None:
@@ -279,6 +321,20 @@ async def test_grant_that_is_used_stays_for_longer_than_a_newer_one(
     assert unused.grant_id not in left
 
 
+async def test_grants_of_one_account_are_limited_in_their_rate(rig: OAuthRig) -> None:
+    account_id = await account(rig)
+    other = (await rig.identity.account("bob@example.org")).account.account_id
+    client_id = await rig.program()
+    # Keys and invitations count alike.
+    for _ in range(119):
+        rig.identity.attempts.admit_account(GRANTS, account_id)
+    await rig.code(account_id, client_id)
+    with pytest.raises(TooManyAttempts):
+        await rig.code(account_id, client_id)
+    assert len(await rig.tokens.list(account_id)) == 1
+    await rig.code(other, client_id)
+
+
 async def test_grant_keeps_the_name_that_its_program_had(rig: OAuthRig) -> None:
     account_id = await account(rig)
     made = await rig.clients.register(PROGRAM)
@@ -349,9 +405,39 @@ async def test_program_that_renews_all_the_time_has_a_limited_number_of_tokens(
 
 
 async def test_client_id_is_text_of_any_form(rig: OAuthRig) -> None:
-    for client_id in ("", "x", "a\0b", "é" * 36, "0190a0b0-0000-7000-8000-00000000000A"):
+    for client_id in (
+        "",
+        "x",
+        "a\0b",
+        "é" * 36,
+        "0190a0b0-0000-7000-8000-00000000000A",
+        "0190a0b0-0000-7000-8000-00000000000g",
+        "0190a0b0-0000-7000-8000-0000000000000",
+        "0190a0b0-0000-7000-8000",
+        "0190a0b000007000800000000000000a",
+    ):
         await refused(rig.clients.authenticate(client_id, None), "invalid_client")
         await refused(rig.clients.managed(ClientId(client_id), "a token"), "invalid_client")
+
+
+async def test_client_id_may_have_every_hexadecimal_digit(rig: OAuthRig) -> None:
+    rig.clients._new_id = lambda: "01234567-89ab-7def-8c00-000000000000"
+    client_id = await rig.program()
+    assert await rig.clients.authenticate(client_id, None) == client_id
+
+
+async def test_program_without_a_secret_that_sends_one_is_refused(rig: OAuthRig) -> None:
+    for client_id in (await rig.program(), "https://client.example/metadata.json"):
+        await refused(rig.clients.authenticate(client_id, "a secret"), "invalid_client")
+        assert await rig.clients.authenticate(client_id, "") == client_id
+
+
+async def test_registration_that_is_removed_meanwhile_is_not_changed(rig: OAuthRig) -> None:
+    made = await rig.clients.register(PROGRAM)
+    client_id, token = made.client.client_id, made.management_token
+    rig.identity.store.before_write = partial(rig.clients.remove, client_id, token)
+    changed = {**PROGRAM, "client_id": client_id}
+    await refused(rig.clients.change(client_id, token, changed), "invalid_client")
 
 
 async def test_what_has_ended_is_deleted(rig: OAuthRig) -> None:
@@ -444,3 +530,20 @@ async def test_person_allows_no_more_than_the_program_asked_for(rig: OAuthRig) -
     assert tokens.scopes == {READ}
     [grant] = await rig.tokens.list(account_id)
     assert grant.limits == AccessLimits(frozenset[Scope]({READ}))
+
+
+async def test_program_that_named_no_address_may_name_its_only_one_for_the_code(
+    rig: OAuthRig,
+) -> None:
+    client_id = await rig.program()
+    parameters = {
+        "response_type": "code",
+        "client_id": client_id,
+        "code_challenge": challenge_of(VERIFIER),
+        "code_challenge_method": "S256",
+    }
+    address = await rig.authorization.allow(
+        await account(rig), parameters, AccessLimits(ALL), None, remote_address=None
+    )
+    [code] = parse_qs(urlsplit(address).query)["code"]
+    assert (await rig.exchange(client_id, code)).scopes == {READ}
