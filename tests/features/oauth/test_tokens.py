@@ -14,10 +14,10 @@ from octavo_rules.identity import READ, AccountId, ProgramNumber, Scope, Workspa
 from octavo.access.attempts import GRANTS
 from octavo.features.files.sql import RecordedProgram, programs_of
 from octavo.features.oauth.authorization import IssuedTokens
-from octavo.features.oauth.rules.authorization_request import MAX_GRANTS, challenge_of
+from octavo.features.oauth.rules.authorization_request import challenge_of
 from octavo.features.oauth.rules.refusal import OAuthRefusal
 from octavo.features.oauth.sql import oauth_clients, oauth_grants
-from octavo.model.access.account import AccessLimits, ClientId, TooManyAttempts
+from octavo.model.access.account import AccessLimits, AccountGone, ClientId, TooManyAttempts
 from octavo.store.queries.process_notices import CHANNEL, AccessNotice, read_notice
 from tests.fakes.identity_fixture import START, IdentityFixture
 from tests.fakes.oauth_rig import ALL, CALLBACK, PROGRAM, URL, VERIFIER, OAuthRig
@@ -284,7 +284,7 @@ async def test_grant_that_is_one_too_many_ends_the_longest_unused_at_once(rig: O
     account_id = await account(rig)
     client_id, tokens = await rig.connected(account_id)
     [oldest] = await rig.tokens.list(account_id)
-    for number in range(1, MAX_GRANTS):
+    for number in range(1, 100):
         rig.identity.sources.time = START + number * 10
         await rig.code(account_id, client_id)
     assert await is_valid(rig, tokens)
@@ -298,7 +298,7 @@ async def test_grant_that_is_one_too_many_ends_the_longest_unused_at_once(rig: O
     assert (ended.actor, ended.subject) == ("system", oldest.grant_id)
     assert ended.detail == {"account": account_id, "reason": "too_many"}
     left = await rig.tokens.list(account_id)
-    assert len(left) == MAX_GRANTS
+    assert len(left) == 100
     assert oldest not in left
 
 
@@ -452,6 +452,16 @@ async def test_what_has_ended_is_deleted(rig: OAuthRig) -> None:
     assert await rig.tokens.list(account_id) == []
     assert not await store.write(oauth_clients.expire(now))
     await refused(rig.clients.find(unused), "invalid_client")
+
+
+async def test_account_that_was_disabled_meanwhile_allows_nothing(rig: OAuthRig) -> None:
+    account_id = await account(rig)
+    client_id = await rig.program()
+    disable = "UPDATE accounts SET state = 'disabled'"
+    rig.identity.store.before_write = partial(rig.identity.execute, disable)
+    with pytest.raises(AccountGone):
+        await rig.code(account_id, client_id)
+    assert await rig.tokens.list(account_id) == []
 
 
 async def test_removed_program_loses_its_grants(rig: OAuthRig) -> None:

@@ -70,6 +70,11 @@ def test_scopes_that_are_not_offered_are_left_out(scope: str, scopes: set[Scope]
     assert read({"scope": scope}).scopes == scopes
 
 
+def test_state_has_at_most_4096_characters() -> None:
+    # One more is refused below.
+    assert read({"state": "s" * 4096}).state == "s" * 4096
+
+
 def test_write_is_not_granted_where_it_is_not_offered() -> None:
     assert read({"scope": "notes:read notes:write"}, offered=frozenset({READ})).scopes == {READ}
 
@@ -85,7 +90,7 @@ def test_write_is_not_granted_where_it_is_not_offered() -> None:
         ({"resource": "https://other.example/mcp"}, "invalid_target"),
         ({"resource": RESOURCE + "/"}, "invalid_target"),
         ({"scope": "openid"}, "invalid_scope"),
-        ({"state": "s" * 5000}, "invalid_oauth_request"),
+        ({"state": "s" * 4097}, "invalid_oauth_request"),
     ],
 )
 def test_request_with_a_fault_is_refused(changed: dict[str, str | None], code: str) -> None:
