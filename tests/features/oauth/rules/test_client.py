@@ -49,6 +49,13 @@ def test_name_is_one_short_line_of_visible_characters(name: str) -> None:
     assert shown.isprintable()
 
 
+def test_program_may_have_20_addresses_and_a_name_of_100_characters() -> None:
+    uris = [f"{URI}/{number}" for number in range(20)]
+    found = read_metadata({"redirect_uris": uris, "client_name": "n" * 101})
+    assert found.redirect_uris == (*uris,)
+    assert found.name == "n" * 100
+
+
 @pytest.mark.parametrize(
     ("document", "code"),
     [
@@ -122,7 +129,10 @@ def test_page_of_a_client_is_shown_if_its_address_can_not_deceive(
         ("https://client.example:0/a", False),
         ("https://client.example:x/a", False),
         ("https:///a", False),
-        ("https://client.example/" + "a" * 2000, False),
+        ("https://client.example/a", True),
+        ("https://client.example:1/a", True),
+        ("https://client.example/" + "a" * 1977, True),
+        ("https://client.example/" + "a" * 1978, False),
         ("0190a0b0-0000-7000-8000-00000000000a", False),
     ],
 )

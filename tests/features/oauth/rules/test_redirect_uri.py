@@ -58,6 +58,7 @@ def test_addresses_of_real_programs_are_allowed(uri: str) -> None:
     ("uri", "fault"),
     [
         ("", "1 to 2000"),
+        ("x", "absolute"),
         ("https://a.example/" + "x" * 2000, "1 to 2000"),
         ("/callback", "absolute"),
         ("https://a.example/#fragment", "fragment"),
@@ -84,6 +85,13 @@ def test_dangerous_addresses_are_refused(uri: str, fault: str) -> None:
     with pytest.raises(OAuthRefusal, match=fault) as refused:
         check_redirect_uri(uri)
     assert refused.value.code == "invalid_redirect_uri"
+
+
+def test_address_may_have_2000_characters_and_no_more() -> None:
+    uri = "https://a.example/" + "x" * 1982
+    check_redirect_uri(uri)
+    with pytest.raises(OAuthRefusal, match="1 to 2000"):
+        check_redirect_uri(uri + "x")
 
 
 REST = st.text("abcdefghijklmnopqrstuvwxyz0123456789+.-", min_size=1, max_size=20)
