@@ -136,10 +136,7 @@ def expire(registered_before: int) -> Script[bool]:
 
 
 def _written(metadata: ClientMetadata) -> str:
-    return json.dumps(
-        [metadata.name, metadata.redirect_uris, metadata.auth_method, metadata.home],
-        ensure_ascii=False,
-    )
+    return json.dumps([metadata.name, metadata.redirect_uris, metadata.auth_method, metadata.home])
 
 
 def _client(row: Row) -> OAuthClient:
