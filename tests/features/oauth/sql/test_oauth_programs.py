@@ -63,3 +63,11 @@ async def test_many_that_have_ended_are_marked_and_removed_in_steps(
     for left, more in ((3, True), (1, True), (0, False)):
         assert await store.write(oauth_programs.expire(1_001)) is more
         assert len(await rig.identity.rows("SELECT 1 FROM oauth_programs")) == left
+
+
+async def test_program_that_was_marked_while_it_got_access_is_kept(rig: OAuthRig) -> None:
+    client_id, _ = await rig.connected((await rig.identity.account()).account.account_id)
+    # A job of another process did not see the grant yet.
+    await rig.identity.execute("UPDATE oauth_programs SET ended_at = 1")
+    assert not await rig.identity.store.write(oauth_programs.expire(2))
+    assert await programs(rig) == {client_id}
