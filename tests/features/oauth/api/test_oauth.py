@@ -127,6 +127,23 @@ async def test_incomplete_request_is_refused(
     assert (response.status, response.json()["error"]) == (400, error)
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"grant_type": "authorization_code", "code": "none", "code_verifier": VERIFIER},
+        {"grant_type": "refresh_token", "refresh_token": "none"},
+    ],
+)
+async def test_code_or_token_that_is_not_valid_is_an_invalid_grant(
+    users: PublishingUsers, fields: dict[str, str]
+) -> None:
+    # RFC 6749 section 5.2.
+    response = await send(
+        users, "/oauth/token", {"client_id": await users.oauth.program(), **fields}
+    )
+    assert (response.status, response.json()["error"]) == (400, "invalid_grant")
+
+
 async def test_json_is_no_form(users: PublishingUsers) -> None:
     response = await users.post("/oauth/token", {"grant_type": "authorization_code"})
     assert (response.status, response.json()["error"]) == (415, "invalid_request")
