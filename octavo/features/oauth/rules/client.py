@@ -272,7 +272,7 @@ def is_document_address(client_id: str) -> bool:
     segments = parts.path.split("/")
     if len(parts.path) < 2 or "." in segments or ".." in segments:
         return False
-    return not parts.query and not {"#", "?", " ", "\\"} & set(client_id)
+    return not {"#", "?", " ", "\\"} & set(client_id)
 
 
 def read_document(client_id: ClientId, document: Mapping[str, object]) -> OAuthClient:

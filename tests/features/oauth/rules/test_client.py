@@ -125,6 +125,8 @@ def test_page_of_a_client_is_shown_if_its_address_can_not_deceive(
         ("https://client.example/../a", False),
         ("https://client.example/./a", False),
         ("https://client.example/a b", False),
+        ("https://client.example/a\nb", False),
+        ("https://client.example/a\x7f", False),
         ("https://client.example/\u00e4", False),
         ("https://client.example:0/a", False),
         ("https://client.example:x/a", False),
@@ -143,7 +145,7 @@ def test_address_of_a_document(address: str, valid: bool) -> None:
 def test_document_describes_the_client_at_its_address() -> None:
     found = read_document(ADDRESS, {"client_id": ADDRESS, "redirect_uris": [URI]})
     assert (found.client_id, found.metadata.auth_method) == (ADDRESS, "none")
-    assert found.secret_digest is None
+    assert (found.secret_digest, found.created_at) == (None, 0)
 
 
 def test_document_with_an_address_that_a_system_handles_is_refused() -> None:
