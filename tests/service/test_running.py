@@ -151,3 +151,13 @@ def test_large_blocks_are_returned_to_the_system_though_small_ones_lie_between()
         for how in ("kept", "returned")
     }
     assert grown["returned"] < 5_000_000 < 40_000_000 < grown["kept"]
+
+
+def test_link_of_the_first_administrator_is_gone_with_the_next_start(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    running._tell_invitation(settings, "token")
+    [file] = tmp_path.iterdir()
+    assert file.read_text().endswith("/register?invitation=token\n")
+    assert file.stat().st_mode & 0o077 == 0
+    running._tell_invitation(settings, None)
+    assert list(tmp_path.iterdir()) == []

@@ -2,10 +2,11 @@
 
 import pytest
 
-from octavo.features.oauth.feature import ENDED_CLIENT_DAYS, UNUSED_CLIENT_DAYS
+from octavo.features.oauth.feature import FEATURE
 from octavo.features.oauth.rules.refusal import OAuthRefusal
-from octavo.features.oauth.sql import oauth_clients, oauth_grants, oauth_programs
+from octavo.features.oauth.sql import oauth_clients, oauth_programs
 from octavo.model.access.account import ClientId
+from octavo.service.settings import Settings
 from octavo.store import Transaction
 from tests.fakes.identity_fixture import START, IdentityFixture
 from tests.fakes.oauth_rig import CALLBACK, OAuthRig
@@ -36,14 +37,9 @@ async def test_program_that_nobody_allowed_anything_is_removed_after_a_day(rig: 
     used, _ = await rig.connected(account_id)
     unused = await rig.program()
 
-    async def sweep(at: float) -> None:
-        # As the service does.
-        before = int((at - UNUSED_CLIENT_DAYS * DAY) * 1000)
-        assert not await rig.identity.store.write(oauth_clients.expire(before))
-
-    await sweep(START + DAY - 1)
+    await keep_house(rig.identity, 1 - 1 / DAY)
     assert await registered(rig.identity) == {used, unused}
-    await sweep(START + DAY + 1)
+    await keep_house(rig.identity, 1 + 1 / DAY)
     assert await registered(rig.identity) == {used}
     with pytest.raises(OAuthRefusal):
         await rig.clients.find(unused)
@@ -54,14 +50,9 @@ async def programs(identity: IdentityFixture) -> set[str]:
 
 
 async def keep_house(identity: IdentityFixture, day: float) -> None:
-    """Run the steps of the service that concern programs, so many days after the start."""
-    now = int((START + day * DAY) * 1000)
-    for step in (
-        oauth_grants.expire(now),
-        oauth_programs.mark_ended(now),
-        oauth_programs.expire(now - ENDED_CLIENT_DAYS * DAY * 1000),
-    ):
-        assert not await identity.store.write(step)
+    """Run the steps of the feature, so many days after the start, as the service does."""
+    for step in FEATURE.retention(Settings()):
+        await step(identity.store, int((START + day * DAY) * 1000))
 
 
 async def refer(identity: IdentityFixture, table: str) -> None:

@@ -209,6 +209,11 @@ async def test_rendered_note_of_another_version_is_made_again(
     await html(first, number)
     await first.flush()
     await execute(store, "UPDATE rendered_notes SET version = $1", VERSION + 1)
+    await execute(store, "UPDATE rendered_notes SET compressed = $1", compressed("<p>old</p>"))
+    second = renderings(store, workers)
+    assert await html(second, number) == "<p><em>tea</em></p>"
+    assert workers.calls == 2
+    await second.flush()
     assert await html(renderings(store, workers), number) == "<p><em>tea</em></p>"
     assert workers.calls == 2
 

@@ -105,6 +105,9 @@ def test_undo_returns_to_the_state_before(states: tuple[str, ...], target: str |
         pytest.param(
             (" a.md:x", "+a.md:y", " a.md:x", "+a.md:z", " a.md:y"), id="a text of before an undo"
         ),
+        pytest.param(
+            (" a.md:x", "+a.md:y", "+a.md:z", " a.md:x", " a.md:y"), id="a text between undone ones"
+        ),
     ],
 )
 def test_file_that_others_changed_since_is_kept(states: tuple[str, ...]) -> None:

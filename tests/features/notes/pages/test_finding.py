@@ -51,6 +51,17 @@ async def test_unresolved_links_are_listed_and_written(ann: PageReader, vault: V
     assert "Every link leads somewhere" in ann.text
 
 
+async def test_every_unresolved_link_is_on_one_of_the_pages(ann: PageReader, vault: Vault) -> None:
+    names = [f"Tea {number:02}.md" for number in range(60)]
+    await vault.write(ann, "List", "\n\n".join(f"[x](<{name}>)" for name in names))
+    await ann.open(f"{vault.base}/unresolved")
+    listed = [name for name in names if f"Write it: {name}" in ann.page.links]
+    await ann.open(ann.page.links["Next page"])
+    others = [name for name in names if f"Write it: {name}" in ann.page.links]
+    assert sorted(listed + others) == names
+    assert "Next page" not in ann.page.links
+
+
 async def test_search_has_filters_of_time_and_person(
     ann: PageReader, bob: PageReader, vault: Vault
 ) -> None:
