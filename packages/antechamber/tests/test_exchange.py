@@ -1,6 +1,7 @@
 """Complete responses that the application passes to the server directly, without ASGI events."""
 
 import pytest
+import trio
 from antechamber.asgi import Receive, Scope, Send, extension_of
 from antechamber.response import FixedHeaders, InvalidResponse
 
@@ -34,6 +35,10 @@ async def begun(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": b"once"})
 
 
+async def lasting(scope: Scope, receive: Receive, send: Send) -> None:
+    await give(scope, 200, [(b"connection", b"keep-alive"), (b"content-length", b"5")], b"whole")
+
+
 async def twice(scope: Scope, receive: Receive, send: Send) -> None:
     await whole(scope, receive, send)
     await whole(scope, receive, send)
@@ -52,6 +57,7 @@ APPLICATION = routed(
         "/split": split,
         "/wrong-length": wrong_length,
         "/begun": begun,
+        "/lasting": lasting,
         "/twice": twice,
     }
 )
@@ -68,6 +74,19 @@ async def test_whole_response_has_its_own_and_the_fixed_headers(method: str) -> 
         assert found.body == (b"whole" if method == "GET" else b"")
         # Nothing of it remains.
         assert (await client.ask(b"GET /nothing HTTP/1.1\r\nhost: a\r\n\r\n")).status == 204
+
+
+async def test_application_keeps_no_connection_open_that_is_to_close() -> None:
+    async with (
+        serving(APPLICATION) as server,
+        await trio.open_tcp_stream("127.0.0.1", server.port) as stream,
+    ):
+        data = b"GET /lasting HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"
+        await stream.send_all(data)
+        with trio.fail_after(5):
+            response = b"".join([part async for part in stream])
+        assert b"connection: close\r\n" in response
+        assert response.endswith(b"whole")
 
 
 @pytest.mark.parametrize("path", ["/split", "/wrong-length"])

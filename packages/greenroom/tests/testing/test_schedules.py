@@ -147,6 +147,14 @@ def test_a_task_waiting_for_a_spinning_one_gets_its_turn() -> None:
     assert set(steps) == {0, 1}
 
 
+@pytest.mark.parametrize("runnable", [[0, 1], [1, 0]])
+def test_two_spinning_tasks_get_their_turns_again_and_again(runnable: list[int]) -> None:
+    strategy = PriorityChanges(Random(1), depth=1, estimated_steps=20)
+    steps = [strategy.choose(runnable)[0] for _ in range(10 * PATIENCE)]
+    for begin in range(0, 8 * PATIENCE, PATIENCE):
+        assert set(steps[begin : begin + 2 * PATIENCE]) == {0, 1}
+
+
 def test_a_task_waiting_for_two_that_wake_each_other_gets_its_turn() -> None:
     for seed in range(20):
         strategy = PriorityChanges(Random(seed), depth=1, estimated_steps=20)
