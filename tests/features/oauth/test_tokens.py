@@ -519,18 +519,22 @@ async def test_scope_that_is_offered_no_more_is_left_out_of_new_tokens(rig: OAut
     assert (await rig.renew(client_id, renewed.refresh)).scopes == ALL
 
 
-async def test_person_allows_no_more_than_the_program_asked_for(rig: OAuthRig) -> None:
-    account_id = await account(rig)
-    client_id = await rig.program()
-    parameters = {
+def asked(client_id: ClientId, **more: str) -> dict[str, str]:
+    """The parameters of a request for access that names no address."""
+    return {
         "response_type": "code",
         "client_id": client_id,
         "code_challenge": challenge_of(VERIFIER),
         "code_challenge_method": "S256",
-        "scope": READ,
+        **more,
     }
+
+
+async def test_person_allows_no_more_than_the_program_asked_for(rig: OAuthRig) -> None:
+    account_id = await account(rig)
+    client_id = await rig.program()
     address = await rig.authorization.allow(
-        account_id, parameters, AccessLimits(ALL), None, remote_address=None
+        account_id, asked(client_id, scope=READ), AccessLimits(ALL), None, remote_address=None
     )
     [code] = parse_qs(urlsplit(address).query)["code"]
     # A program that named no address in its request names none here.
@@ -546,14 +550,8 @@ async def test_program_that_named_no_address_may_name_its_only_one_for_the_code(
     rig: OAuthRig,
 ) -> None:
     client_id = await rig.program()
-    parameters = {
-        "response_type": "code",
-        "client_id": client_id,
-        "code_challenge": challenge_of(VERIFIER),
-        "code_challenge_method": "S256",
-    }
     address = await rig.authorization.allow(
-        await account(rig), parameters, AccessLimits(ALL), None, remote_address=None
+        await account(rig), asked(client_id), AccessLimits(ALL), None, remote_address=None
     )
     [code] = parse_qs(urlsplit(address).query)["code"]
     assert (await rig.exchange(client_id, code)).scopes == {READ}
